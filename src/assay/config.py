@@ -1,4 +1,7 @@
-"""What the user wants by default: `assay/config.toml` in the XDG configuration folder; a command line comes first."""
+"""What the user wants by default: `assay/config.toml` in the XDG configuration folder; a command line comes first.
+
+It names the folder that runs are written to. So it counts only where nobody but this user and root can have written it.
+"""
 
 import tomllib
 from pathlib import Path
@@ -6,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assay import xdg
+from assay import own_files, xdg
 from assay.errors import InputError
 from assay.input_text import read_text
 from assay.units import parse_seconds
@@ -34,10 +37,15 @@ def load() -> Config:
 
     Raises:
         InputError: it is no TOML, has a key that there is none of, or a value that cannot be meant; file and key are named.
+            Or somebody else can have written it.
     """
     try:
         at = path()
         text = read_text(str(at), _WHAT)
+        own_files.safe_folder(at.parent)
+        own_files.check_own(at.resolve())
+    except own_files.NotOwnError as error:
+        raise InputError(f"{at} is not taken: {error}. Or name a folder of your own with XDG_CONFIG_HOME") from error
     except (FileNotFoundError, NotADirectoryError):
         return Config()
     except InputError:
@@ -54,7 +62,10 @@ def read(text: str, where: str) -> Config:
         if type(table.get("time")) in {int, float}:
             table["time"] = str(table["time"])
         config = msgspec.convert(table, Config)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # TOMLDecodeError, ValidationError, and numbers that Python does not take
         keys = ", ".join(Config.__struct_fields__)
         raise InputError(f"{where}: {error}; its keys are {keys}") from error
     if config.runs is not None and not config.runs.startswith(("/", "~")):

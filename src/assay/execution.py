@@ -22,7 +22,7 @@ from assay.cluster.set_run import run_set
 from assay.cluster.ways import ways_of
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
-from assay.host.facts import Fact
+from assay.host.facts import ENCRYPTED_FACT, Fact
 from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
 from assay.live.judging_told import document_told
@@ -94,7 +94,7 @@ class Execution:
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
-            facts=facts,
+            facts=(*facts, Fact(key=ENCRYPTED_FACT, value=not self._clients.is_insecure, source="user")),
             remarks=self._remarks,
             reached=ways_of(self._clients, crew.stations),
         )

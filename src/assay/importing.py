@@ -1,6 +1,7 @@
 """What another tool printed becomes runs that are marked as foreign: one for each machine that the text tells apart."""
 
 import hashlib
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 32 << 20
 """Of a file: a day of vdbench's flatfile has less."""
-MOST_FIGURES: Final = 10_000
 MOST_MACHINES: Final = 100
+MOST_KEPT_BYTES: Final = 512 << 20
+"""Of all runs of a file, each of which keeps the whole of it."""
 
 
 def originals(file: str, tool: str | None = None, timezone: str | None = None) -> list[Original]:
@@ -39,10 +41,14 @@ def originals(file: str, tool: str | None = None, timezone: str | None = None) -
         raise InputError(f"there is no file '{file}'") from None
     found, figures = read(text, file, tool)
     machines = list(dict.fromkeys(figure.during.machine for figure in figures))
-    if len(figures) > MOST_FIGURES or len(machines) > MOST_MACHINES:
+    if len(machines) > MOST_MACHINES:
         raise InputError(
-            f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the"
-            " most. Take it apart"
+            f"{file}: has figures of {len(machines)} machines; {MOST_MACHINES} are the most. Take it apart"
+        )
+    if len(machines) * len(text) > MOST_KEPT_BYTES:
+        raise InputError(
+            f"{file}: each of its {len(machines)} machines becomes a run that keeps the file, and these would have more than"
+            f" {MOST_KEPT_BYTES >> 20} MiB. Take it apart"
         )
     return [
         Original(tool=found, machine=machine, file_name=Path(file).name, text=text, timezone=timezone)
@@ -78,11 +84,12 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         phases=(),
     )
     from assay.bundle import RunBundle  # noqa: PLC0415 - only now: a file that is refused needs no tables
+    from assay.bundle.run_place import open_in_run  # noqa: PLC0415
 
     bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
     try:
         bundle.keep_original(original)
-        bundle.events_path.touch()
+        os.close(open_in_run(bundle.events_path, os.O_WRONLY | os.O_CREAT))
         bundle.seal()
     except BaseException:
         if not bundle.is_sealed:

@@ -45,6 +45,13 @@ def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bo
         FileNotFoundError: It is not there.
         InputError: It cannot be read, is no regular file, is too large, or is no UTF-8.
     """
+    return read_text_and_facts(path, what, most_bytes, follows=follows)[0]
+
+
+def read_text_and_facts(
+    path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bool = True
+) -> tuple[str, os.stat_result]:
+    """Read a file as `read_text` does, with the facts of the very file that was read: who owns it, and who may write."""
     if "\0" in path:
         raise InputError(f"cannot read the {what} '{path}': a name of a file has no zero byte")
     try:
@@ -52,6 +59,7 @@ def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bo
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(path, flags if follows else flags | os.O_NOFOLLOW)
         try:
+            facts = os.fstat(descriptor)
             data = _read(descriptor, path, what, most_bytes)
         finally:
             os.close(descriptor)
@@ -62,7 +70,7 @@ def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bo
     if len(data) > most_bytes:
         raise InputError(f"'{path}' has more than {most_bytes >> 20} MiB; that is no {what}")
     try:
-        return data.decode()
+        return data.decode(), facts
     except UnicodeDecodeError as error:
         raise InputError(f"'{path}' is not UTF-8 text at byte {error.start}; a {what} is text") from error
 

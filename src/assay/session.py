@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from assay.bundle.catalog import check_free, runs_directory
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
+from assay.confinement import check_action, check_plan, is_confined
 from assay.errors import InputError
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.running import waiting
@@ -54,7 +55,8 @@ class Session:
             clients: Who measures; None: this machine alone.
 
         Raises:
-            InputError: a run has their name for its id, or two things would go to standard output.
+            InputError: a run has their name for its id, two things would go to standard output, or clients would measure
+                where this command is confined to a folder.
         """
         self._argv = argv
         self._runs = runs_directory(runs)
@@ -65,6 +67,8 @@ class Session:
         self._live_json = live_json
         self._clients = clients
         self._crew: Crew | None = None
+        if clients is not None:
+            check_action("measuring with clients")
         if json and live_json == STANDARD_OUTPUT:
             raise InputError("--json and --live-json -: both want standard output; give --live-json a file")
         if remarks.name is not None:
@@ -103,7 +107,11 @@ class Session:
 
         Returns the exit code; raises what ended the run early after printing what there is.
         """
-        if tool := registry.maker(plan):
+        tool = registry.maker(plan)
+        if is_confined():
+            outputs = tool.output_names(tool.settings_of(plan)) if tool else ()
+            check_plan(plan, outputs, own_programs=tool.own_programs if tool else frozenset())
+        if tool:
             tool.prepare(plan, has_outputs=has_outputs, has_clients=self._clients is not None)
         if self._live_json is not None:
             line_sink(self._live_json)

@@ -33,6 +33,7 @@ LOCK: Final = ".assay-lock"
 
 _LARGEST_MARK_BYTES = 1 << 20
 
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCHEME = "file://"
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -156,16 +157,15 @@ def read_mark(data_folder: Path, name: str) -> bytes:
         FileNotFoundError, NotADirectoryError: what lies there is no marked set.
         OSError: it cannot be read, or is no file of at most 1 MiB.
     """
-    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.ExitStack() as opened:
 
-        def entry(name: str | Path, flags: int, folder: int | None) -> int:
-            descriptor = os.open(name, plain | flags, dir_fd=folder)
+        def kept(descriptor: int) -> int:
             opened.callback(os.close, descriptor)
             return descriptor
 
-        folder = entry(name, os.O_DIRECTORY, entry(data_folder, os.O_DIRECTORY, None))
-        mark = entry(MARK, os.O_NONBLOCK, folder)
+        outer = kept(os.open(data_folder, _READ | os.O_DIRECTORY))
+        folder = kept(os.open(name, _READ | os.O_DIRECTORY, dir_fd=outer))
+        mark = kept(os.open(MARK, _READ | os.O_NONBLOCK, dir_fd=folder))
         facts = os.fstat(mark)
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_MARK_BYTES:
             raise OSError(errno.EINVAL, f"it is no file of at most {_LARGEST_MARK_BYTES} bytes")

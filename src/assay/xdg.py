@@ -22,6 +22,11 @@ def folder(variable: str, default: str) -> Path:
     return (named if named.is_absolute() else expanded(default, variable)) / "assay"
 
 
+def caches() -> Path:
+    """Give Assay's folder for what can be worked out again; raises InputError as `folder` does."""
+    return folder("XDG_CACHE_HOME", "~/.cache")
+
+
 @contextlib.contextmanager
 def home_for_others() -> Iterator[None]:
     """Have a home, which is not there, for libraries that cannot be imported without one."""

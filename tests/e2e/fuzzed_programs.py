@@ -36,6 +36,39 @@ name = "made"
 loop = [{ op = "stat", set = "data" }, { think = "1ms" }]
 stop = { passes = 20 }
 """
+CAMPAIGN = b"""
+name = "c"
+[loop]
+folder = "{out}"
+size = "300MiB"
+[[file_system]]
+kind = "ext4"
+[[load]]
+name = "read"
+command = "measure {dir} --read"
+"""
+SCRIPT = b"""
+define fileset name=data,path={measured},entries=10,filesize=4k,prealloc
+define process name=p,instances=1 {
+  thread name=t,instances=1 { flowop openfile name=o,filesetname=data,fd=1 flowop closefile name=c,fd=1 }
+}
+run 1
+"""
+NAMED = {
+    "load": ("load.toml", LOAD, "native/*.toml"),
+    "job": ("job.fio", b"[global]\nsize=64k\nbs=4k\n[x]\nrw=randread\ndirectory={measured}\n", "classic/fio/*.fio"),
+    "parameters": (
+        "load.vdb",
+        b"sd=sd1,lun={measured}/f,size=64k\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9,elapsed=2\n",
+        "classic/vdbench/*.vdb",
+    ),
+    "script": ("script.f", SCRIPT, "classic/filebench/*.f"),
+    "campaign": ("campaign.toml", CAMPAIGN, ""),
+    "claims": ("claims.md", b"- mixed/read.iops is 5\n| id | claim | says |\n|---|---|---|\n| x | y | a is 5 |\n", ""),
+    "imported": ("printed.txt", b"1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n", ""),
+    "meter": ("meter.csv", b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39Z,121\n", ""),
+}
+"""Files that words name: by the name of their place, their own name, what is in them, and what else is changed."""
 ASKED = b"set location {measured}\nset size 100 1000\nset number 5\nset transactions 9\nshow\nrun {out}/said\nquit\n"
 COMMANDS = (
     "quick {measured} --time 1s --size 4MiB --no-report",
@@ -77,16 +110,40 @@ COMMANDS = (
     "perfpl 512 1 4 2 2 --mode fork --sync --dir {measured}",
     "bigdir 20 5 --dir {measured} --no-report",
     "bigdir 20 5 --files --clients 2 --readdir-only --dir {measured} --json",
+    "measure {measured} --time 1s --size 1MiB --write --random --no-report",
+    "fio --name=x --directory={measured} --size=64k --bs=4k --output={out}/fio.txt --no-report",
+    "fio {job} --no-report",
+    "vdbench -f {parameters} -o {out}/vdbench --dir {measured} --no-report",
+    "filebench -f {script} --time 1s --scale 0.001 --no-report",
+    "explain {run}",
+    "compare {run} {other} --html {out}/comparison.html",
+    "compare {run} {other} --json --region small:file<=64K --weights 64K:0.5,1M:0.5",
+    "ab {load} quick --on {measured} --rounds 1",
+    "claims {claims}",
+    "claims {claims} --json --runs {runs}",
+    "decode {imported} --link 1Gbit --ram 4GiB",
+    "import {imported} --tag old --name first --timezone Europe/Berlin",
+    "tag {run} --name best --tag nvme --note x",
+    "tag {run} --untag nvme",
+    "mark pulled --run {run} --at 1s",
+    "matrix {campaign} --show",
+    "matrix {campaign} --state {out}/campaign",
+    "show {run} --energy {meter}",
+    "clean --kept 720h",
+    "man",
+    "completion bash",
     "--help",
     "--version",
     "bonnie --help",
 )
-"""Of every command, with the places of a case between braces."""
+"""Of every command but those that reach other machines, with the places of a case between braces."""
 VARIABLES = (
     *(
         "HOME",
         "XDG_DATA_HOME",
         "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_STATE_HOME",
         "ASSAY_RUNS",
         "ASSAY_ENGINE",
         "TMPDIR",
@@ -156,9 +213,13 @@ class Cases:
         tools = [f"{name} {line}" for name, lines in ARGUMENTS.items() for line in lines]
         options = (ROOT / "docs" / "reference" / "commands.md").read_text().split()
         words = {word.strip("[],.").encode() for word in options if word.startswith("-")}
-        places = [b"{measured}", b"{load}", b"{run}", b"{out}", b"{home}", b"{runs}", b"{asked}", b"last", b"quick"]
+        places = [b"{measured}", b"{run}", b"{out}", b"{home}", b"{runs}", b"{asked}", b"last", b"quick"]
+        places += [b"{%s}" % name.encode() for name in NAMED]
         self._lines = Mutator([line.encode() for line in (*COMMANDS, *tools)], sorted({*words, *places}))
-        self._loads = Mutator([LOAD, LOAD, *files_of("native/*.toml")])
+        self._named = {
+            place: Mutator([plain, plain, *(files_of(pattern) if pattern else ())])
+            for place, (_, plain, pattern) in NAMED.items()
+        }
         self._asked = Mutator([ASKED, *files_of("classic/postmark/*.pm")])
         self._files: dict[tuple[str, str], Mutator] = {}
 
@@ -167,7 +228,7 @@ class Cases:
         chance = random.Random(f"program {self._seed} {number}")  # noqa: S311 - the same cases again
         changed = list(self._lay_out(work, chance))
         places = {name.encode(): os.fsencode(work / name) for name in ("measured", "out", "home", "runs")}
-        places |= {b"load": b"load.toml", b"asked": b"asked.pm"}
+        places |= {place.encode(): name.encode() for place, (name, _, _) in NAMED.items()} | {b"asked": b"asked.pm"}
         runs = sorted(path.name for path in (work / "runs").iterdir())
         places |= {b"run": chance.choice(runs).encode(), b"other": chance.choice(runs).encode()}
         # What finds nothing wrong in its words has to find it in the files: half of the cases do.
@@ -190,10 +251,13 @@ class Cases:
         """Make the files of a case; yields the names of those that were changed."""
         for name in ("measured", "out", "home", "runs"):
             (work / name).mkdir()
-        for name, plain, mutator in (("load.toml", LOAD, self._loads), ("asked.pm", ASKED, self._asked)):
+        texts = [(name, plain, self._named[place]) for place, (name, plain, _) in NAMED.items()]
+        for name, plain, mutator in (*texts, ("asked.pm", ASKED, self._asked)):
             is_changed = chance.random() < 0.4
             text = mutator.changed(chance) if is_changed else plain
-            (work / name).write_bytes(text.replace(b"{measured}", b"measured").replace(b"{out}", b"out"))
+            for place in ("measured", "out"):
+                text = text.replace(b"{%s}" % place.encode(), bytes(work / place))
+            (work / name).write_bytes(text)
             if is_changed:
                 yield name
         for name, source in self._bundles.items():

@@ -125,7 +125,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 @contextlib.contextmanager
 def crew_of(scene: Scene, *names: str, insecure: bool = False) -> Iterator[DaskCrew]:
     with Lead("127.0.0.1", scene.join, insecure) as lead:
-        scene.start(*names)
+        scene.start(*names, words=("--insecure-as-root",) if insecure else ())
         crew = lead.gather(dict.fromkeys(names, Role.LOAD), WAIT_S, lambda _: None)
         yield crew
 

@@ -30,7 +30,10 @@ from unit.forged_bundles import sealed
 
 CASES = int(os.environ.get("ASSAY_FUZZ_PROGRAMS", "20"))
 ONLY = os.environ.get("ASSAY_FUZZ_PROGRAM")
-MEASURING = {b"quick", b"run", b"rerun", b"iozone", b"bonnie", b"postmark", b"vxbench", b"perfpl", b"bigdir"}
+MEASURING = {
+    *(b"quick", b"run", b"rerun", b"measure", b"ab", b"matrix", b"mark"),
+    *(b"iozone", b"bonnie", b"postmark", b"vxbench", b"perfpl", b"bigdir", b"fio", b"vdbench", b"filebench"),
+}
 """They take as long as they are told to: one that does is interrupted."""
 INTERRUPTED_AFTER_S = 1.5
 MOST_CPU_S = 10.0

@@ -3,11 +3,13 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from e2e.command import Assay
+from e2e.peak_memory import PeakMemory
 
 SAMPLES = Path(__file__).parent.parent / "unit" / "imported"
 FIO = shutil.which("fio")
@@ -40,6 +42,28 @@ def test_what_is_no_output_of_a_tool_leaves_no_run(assay: Assay, tmp_path: Path)
 
     assert "is no output that Assay knows" in refused.stderr
     assert json.loads(assay("ls", "--json", check=0).stdout) == []
+
+
+_MIB = 1 << 20
+LARGE: dict[str, Callable[[], str]] = {
+    "a million rows": lambda: "label,unit,a\n" + "".join(f"row {n},MB/s,{n}\n" for n in range(1_000_000)),
+    "lists in lists": lambda: '{"fio version": "fio-3.33", "jobs": [' + "[]," * (10 * _MIB),
+    "elements": lambda: "<PhoronixTestSuite>" + "<a/>" * (7 * _MIB),
+    "blanks": lambda: (
+        "Command line used: iozone\nOutput is in kBytes/sec\nChildren see throughput for 1 " + " " * (8 * _MIB)
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_what_is_too_large_is_refused_before_it_is_taken_to_pieces(assay: Assay, tmp_path: Path, what: str) -> None:
+    (tmp_path / "file").write_text(LARGE[what]())
+    peak = PeakMemory(tmp_path / "peak")
+
+    refused = assay("import", tmp_path / "file", check=2, prefix=peak.prefix)
+
+    assert any(words in refused.stderr for words in ("are the most. Take it apart", "without a figure"))
+    assert peak.taken_bytes() < 300 * _MIB
 
 
 def test_a_name_is_of_one_run(assay: Assay) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from assay.analysis.document import document
+from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.cluster.dask_crew import EXCHANGES
 from assay.cluster.echo import EXCHANGES as BY_ECHO
-from e2e.command import Assay
+from assay.running.engine import find_engine
+from e2e.command import COMMAND, Assay
 from e2e.processes import WAIT_S, Running, is_alive, load_file, running
 from testbed.host import wait_until
 
@@ -196,3 +200,77 @@ def test_a_run_of_clients_is_done_again_with_clients_that_are_named(assay: Assay
     assert first.plan == again.plan
     sets = [bundle.client_set() for bundle in (first, again)]
     assert [one and one.share.value for one in sets] == ["together", "together"]
+
+
+LYING_ENGINE = """#!/bin/sh
+# Says what the true engine says, but for a part of it.
+[ $# = 0 ] || exec {engine} "$@"
+{engine} | sed -u '{lie}'
+"""
+LIES = {"beyond": ('s/"ops":[1-9]/"ops":99999999999999999999/', "it counted")}
+if os.environ.get("ASSAY_LOST") == "all":
+    LIES["another"] = ('s/"monotonic_at_zero_ns":[0-9]*/"monotonic_at_zero_ns":5/', "that is of another run")
+    LIES["renamed"] = ('s/"job":"[^"]*"/"job":"other"/g', "of the job 'other'")
+
+
+def test_clients_whose_engines_lie_are_lost_and_the_others_are_right(assay: Assay, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    join, started = tmp_path / "join", []
+    words = ("run", load_file(tmp_path, seconds="3s"), tmp_path / "data", "--no-report", "--json", "--join", join)
+    with running(*words, "--clients", str(1 + len(LIES)), folder=tmp_path, env={"ASSAY_RUNS": str(assay.runs)}) as led:
+        try:
+            for name in ("a", *LIES):
+                engine = tmp_path / f"engine-{name}"
+                engine.write_text(LYING_ENGINE.format(engine=find_engine(), lie=LIES[name][0] if name in LIES else ""))
+                engine.chmod(0o755)
+                environment = {**os.environ, "ASSAY_ENGINE": str(engine)}
+                words_of_worker = [str(COMMAND), "worker", "--join", str(join), "--name", name]
+                started.append(subprocess.Popen(words_of_worker, env=environment, stderr=subprocess.DEVNULL))
+            code = led.exit_code()
+        finally:
+            for process in started:
+                process.terminate()
+                process.wait(WAIT_S)
+
+    said = led.said()
+    assert code in {0, 1}, said
+    bundle = RunBundle.open(max(path for path in assay.runs.iterdir() if path.is_dir()))
+    assert bundle.is_sealed, said
+    found = bundle.client_set()
+    assert found is not None
+    lost = {member.name: member.lost for member in found.members}
+    assert lost["a"] is None
+    for name, (_, reason) in LIES.items():
+        assert f"{name} is lost: nothing of it is believed: " in said
+        one = lost[name]
+        assert one is not None
+        assert reason in one.reason
+        assert bundle.events(name) == []
+    answer = document(read(bundle))
+    assert {result.client for result in answer.results if result.client is not None} == {"a"}
+    assert all(one.clients == 1 for one in answer.sums)
+    assert {path.parent.name for path in home.rglob("events.ndjson")} == set(LIES), (
+        "what liars recorded stays with them"
+    )
+
+
+@pytest.mark.parametrize("tool", ["vdbench", "iozone"])
+def test_a_strangers_words_for_a_tool_start_no_program(assay: Assay, home: Path, tmp_path: Path, tool: str) -> None:
+    evil, file = tmp_path / "evil", tmp_path / "hosts"
+    evil.write_text(f"#!/bin/sh\n: >{tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    if tool == "vdbench":
+        file.write_text(
+            f'hd=h1,system="h1=local python={evil}"\nsd=sd1,lun={tmp_path}/f,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n'
+        )
+        words = ["-f", str(file)]
+    else:
+        (tmp_path / "more").write_text(f"local python={evil}\n")
+        file.write_text(f"{tmp_path}/more {tmp_path} /usr/bin/iozone\n")
+        words = ["-+m", str(file), "-t", "1", "-s", "64", "-r", "16", "-i", "0"]
+
+    refused = assay(tool, *words, check=2)
+
+    assert "is no name or IPv4 address of a host" in refused.stderr
+    assert not (tmp_path / "was-run").exists()
+    assert not home.exists()

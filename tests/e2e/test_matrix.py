@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -12,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from assay.campaign.journal import JOURNAL, CampaignBegun, opened, read_only
 from e2e.command import COMMAND, Assay
 from e2e.processes import WAIT_S
 from testbed.devices import MIB, filesystem, loop_device
@@ -100,7 +103,7 @@ def one(place: Path, options: str = "", *, has_loop: bool = True) -> Path:
 
 def lines_of(place: Path, name: str = "c") -> list[dict[str, Any]]:
     text = (place / f"{name}.campaign" / "journal.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+    return [json.loads(line)["of"] for line in text.splitlines() if line.endswith("}")]
 
 
 def measured(place: Path) -> list[dict[str, Any]]:
@@ -188,7 +191,7 @@ def test_a_run_that_was_kept_when_the_program_was_killed_is_counted(place: Path,
     assert assay("matrix", file).returncode in {0, 1}
     journal = place / "c.campaign" / "journal.jsonl"
     kept = journal.read_bytes().splitlines(keepends=True)
-    last = json.loads(kept[-1])
+    last = json.loads(kept[-1])["of"]
     assert last["line"] == "slot_measured"
     # Killed before the last line was whole.
     journal.write_bytes(b"".join(kept)[:-9])
@@ -202,6 +205,9 @@ def test_a_run_that_was_kept_when_the_program_was_killed_is_counted(place: Path,
 
 def test_a_file_that_was_changed_is_another_campaign_once_something_is_measured(place: Path, assay: Assay) -> None:
     file = one(place)
+    # Of the tool's own options one is called as one of Assay's.
+    words = "fio --name=a --directory={dir} --rw=write --bs=64k --size=1m --time_based --runtime=1"
+    file.write_text(re.sub(r"(?m)^command = .*$", f'command = "{words}"', file.read_text()))
     assert assay("matrix", file).returncode in {0, 1}
     file.write_text(file.read_text().replace("repeats = 1", "repeats = 2"))
 
@@ -355,9 +361,11 @@ def test_what_is_no_device_is_refused_in_a_line(place: Path, assay: Assay) -> No
         (("--over", "ext4"), "--destroy-data names the device"),
         (("--json", "--csv"), "choose one"),
         (("--show",), "there is no campaign"),
+        (("--state", place / "x/.."), "name the folder itself"),
     ):
         assert told in assay("matrix", file, *words, check=2).stderr
     assert "does not exist" in assay("matrix", place / "no.toml", check=2).stderr
+    assert "is no name of a file" in assay("matrix", "/", check=2).stderr
 
 
 def test_who_is_not_root_is_told_so(unprivileged: Assay) -> None:
@@ -415,7 +423,7 @@ def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, d
 
             refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "ext4", check=2)
 
-            told = f"has {device.name} mounted on {folder}, in a mount namespace of its own. Nothing is written to it"
+            told = f"{device.name} is mounted on {folder} in a mount namespace of its own of process {process.pid}. "
             assert told in refused.stderr
             assert first_bytes(device) == before
         finally:
@@ -476,17 +484,12 @@ def long_campaign(place: Path, scheduler: str, *, seconds: float = 600, loop: bo
 def killed_while_it_measures(assay: Assay, place: Path, *words: str | Path) -> None:
     """Begin a campaign, and kill it while it measures, without a chance to undo anything."""
     environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
-    journal = place / "long.campaign" / "journal.jsonl"
     with subprocess.Popen(
         [COMMAND, "matrix", place / "long.toml", *words],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
     ) as process:  # fmt: skip
         try:
-            wait_until(
-                lambda: journal.exists() and any(line["line"] == "slot_made" for line in lines_of(place, "long")),
-                "the file system of the first measurement",
-                WAIT_S,
-            )
+            wait_until(lambda: bool(list(assay.runs.glob("*/events/*"))), "the first measurement's run", WAIT_S)
         finally:
             process.kill()
 
@@ -542,27 +545,35 @@ def test_what_a_killed_campaign_made_of_loop_files_is_taken_away(place: Path, as
     assert list((place / "loops").iterdir()) == []
     assert mounts_below(place) == []
     assert assay("matrix", file, "--undo", check=0).stdout == "nothing was left\n"
+    # What was measured until then is a run, and none of the campaign.
+    (run,) = json.loads(assay("ls", "--json", check=0).stdout)
+    assert (run["state"], run["exit_code"]) == ("sealed", 130)
+    assert [tag.split(".")[0] for tag in run["tags"]] == ["long"]
+    assert json.loads(assay("ls", "--tag", "long", "--json", check=0).stdout) == []
 
 
 def test_the_scheduler_of_a_device_that_is_another_now_is_left_alone(place: Path, device: Path, assay: Assay) -> None:
     other = another_scheduler(device)
     file = long_campaign(place, other)
     killed_while_it_measures(assay, place, "--destroy-data", device)
-    journal = place / "long.campaign" / "journal.jsonl"
-    text = journal.read_text()
-    size = device_size(device)
-    journal.write_text(text.replace(f'"size_bytes":{size}', f'"size_bytes":{2 * size}'))
+    folder = place / "long.campaign"
+    kept = (folder / JOURNAL).read_bytes()
+    lines = read_only(folder).lines
+    assert isinstance(lines[0], CampaignBegun)
+    assert lines[0].device is not None
+    # The user's own journal, and of a medium that is gone: another is in its place.
+    another = msgspec.structs.replace(lines[0].device, serial="loop of another file")
+    with opened(folder) as journal:
+        journal.forget()
+        for line in (msgspec.structs.replace(lines[0], device=another), *lines[1:]):
+            journal.append(line)
 
     refused = assay("matrix", file, "--undo", check=2)
 
     assert "is not there; attach it, so that it can be put back" in refused.stderr
     assert f"[{other}]" in scheduler_of(device)
-    journal.write_text(text)
+    (folder / JOURNAL).write_bytes(kept)
     assay("matrix", file, "--undo", check=0)
-
-
-def device_size(device: Path) -> int:
-    return int(Path(f"/sys/class/block/{device.name}/size").read_text()) * 512
 
 
 def test_what_has_not_begun_has_nothing_to_undo(place: Path, assay: Assay) -> None:

@@ -15,8 +15,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
+from assay.campaign.campaign_file import parse
+from assay.campaign.design import design
+from assay.campaign.journal import JOURNAL, SCHEMA, CampaignBegun, opened
 from e2e.command import NOBODY, Assay
 from testbed.devices import MIB, filesystem, loop_device, tmpfs
 from testbed.host import need_root
@@ -161,6 +165,88 @@ def test_another_user_gets_nothing_done_outside(
 
         assert state_of(victim) == before
         assert misplaced(directory) == []
+
+
+SWAPPER = """
+import ctypes, os, sys, time
+folder, other, seconds = sys.argv[1:]
+end = time.monotonic() + float(seconds)
+rename = ctypes.CDLL(None, use_errno=True).renameat2
+swaps = 0
+while time.monotonic() < end:
+    # RENAME_EXCHANGE: one of both is always there (renameat2(2)).
+    swaps += rename(-100, os.fsencode(folder), -100, os.fsencode(other), 2) == 0
+    time.sleep(0.0001)
+print(swaps)
+"""
+CAMPAIGN = """
+name = "c"
+[loop]
+folder = "{loops}"
+size = "4PiB"
+[[file_system]]
+kind = "ext4"
+[[load]]
+name = "read"
+command = "measure {{dir}}"
+"""
+
+
+def strangers_campaign(folder: Path, file: Path, victim: Path) -> None:
+    """A folder whose journal would have a file removed, and whose mount point and inputs lead there."""
+    campaign = parse(file.read_text(), "c.toml")
+    begun = CampaignBegun(schema=SCHEMA, campaign=campaign, design=design(campaign), key="ab", device=None)
+    there = (victim / "file").stat()
+    line = {"line": "image_made", "name": "../victim/file", "device": there.st_dev, "inode": there.st_ino}
+    folder.mkdir()
+    texts = [json.dumps(each) for each in ({"line": "begun", **msgspec.to_builtins(begun)}, line)]
+    (folder / JOURNAL).write_text("".join(f'{{"of":{text},"mac":"{"0" * 64}"}}\n' for text in texts))
+    (folder / "mnt").symlink_to(victim)
+    (folder / "read.input").symlink_to(victim / "file")
+    for path in (folder, *folder.iterdir()):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+@pytest.mark.parametrize("place", ["open", "theirs"] if "ASSAY_HOSTILE_S" in os.environ else ["theirs"])
+def test_nothing_done_outside_by_a_campaign_whose_folder_is_swapped(place: str, assay: Assay, tmp_path: Path) -> None:
+    with tmpfs(16 * MIB) as mount_point:
+        directory, victim = mount_point / "theirs", mount_point / "victim"
+        directory.mkdir()
+        victim.mkdir(mode=0o700)
+        (victim / "file").write_text(LOVED)
+        file = tmp_path / "c.toml"
+        file.write_text(CAMPAIGN.format(loops=directory))
+        kept, forged = directory / "kept", directory / "forged"
+        with opened(kept) as journal:
+            campaign = parse(file.read_text(), "c.toml")
+            journal.append(
+                CampaignBegun(schema=SCHEMA, campaign=campaign, design=design(campaign), key="ab", device=None)
+            )
+        strangers_campaign(forged, file, victim)
+        directory.chmod(0o777 if place == "open" else 0o755)
+        if place == "theirs":
+            os.chown(directory, NOBODY, NOBODY)
+        before = state_of(victim)
+
+        ends: collections.Counter[int] = collections.Counter()
+        python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+        with subprocess.Popen(
+            [python, "-c", SWAPPER, kept, forged, os.environ.get("ASSAY_HOSTILE_S", "0.5")],
+            stdout=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
+        ) as process:  # fmt: skip
+            while process.poll() is None:
+                for words in (("--undo",), ()):
+                    done = assay("matrix", file, "--state", kept, *words)
+                    assert "Traceback" not in done.stderr, done.stderr
+                    ends[done.returncode] += 1
+            assert process.stdout is not None
+            swaps = int(process.stdout.read())
+            sys.stdout.write(f"campaign, {place}: {swaps} swaps; exits of runs: {dict(ends)}\n")
+
+        assert swaps > 0
+        assert set(ends) == {2}
+        assert state_of(victim) == before
+        assert sorted(path.name for path in directory.iterdir()) == ["forged", "kept"]
 
 
 def test_a_data_folder_of_another_user_is_refused_before_anything_is_written(assay: Assay, tmp_path: Path) -> None:

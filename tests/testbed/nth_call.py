@@ -18,6 +18,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -217,10 +218,16 @@ class Failing:
         return None
 
 
+_THROUGH = re.compile(r"/proc/self/fd/([0-9]{1,9})(/.*|$)", re.DOTALL)
+"""A way through an open folder."""
+
+
 def _named(task: int, kind: str, place: int, arguments: Sequence[int]) -> str:
     if kind in {"fd", "ring"}:
         return _descriptor(task, arguments[place])
     name = _text(task, arguments[place])
+    if through := _THROUGH.match(name):
+        return os.path.normpath(f"{_descriptor(task, int(through[1]))}{through[2]}")
     begin = arguments[place - 1] if kind == "at" else AT_FDCWD
     if name.startswith("/"):
         return os.path.normpath(name)

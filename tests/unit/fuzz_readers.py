@@ -16,16 +16,38 @@ from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.chosen import moment
+from assay.bundle.client_set import Role
 from assay.bundle.damage import damage_told
 from assay.bundle.kept_marks import MARKS, MOST_MARKS, MarkGiven, add_mark, kept_mark, marks_of, read_marks
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
-from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, read_stream
+from assay.campaign.campaign_file import parse as campaign_parse
+from assay.campaign.design import design
+from assay.campaign.journal import (
+    JOURNAL,
+    CampaignBegun,
+    Effective,
+    ImageNamed,
+    MeasurementStarted,
+    SchedulerFound,
+    SlotBegun,
+    SlotFailed,
+    SlotMade,
+    SlotMeasured,
+    read_only,
+)
+from assay.campaign.journal import SCHEMA as CAMPAIGN_SCHEMA
 from assay.claims.against_tables import Meant
 from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
 from assay.claims.judged import to_json as claims_json
 from assay.claims.judging import judge_claims
+from assay.cli.matrix import _outcome as campaign_outcome
+from assay.cluster import plain_messages
+from assay.cluster.client_rules import ClientRules
+from assay.cluster.hosts import parse_hosts
 from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, new_join, read_join
+from assay.cluster.wire import CARD, Card, card_of
 from assay.compare.arms import Arm
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
@@ -34,8 +56,10 @@ from assay.errors import AssayError, FrontEndError, InputError
 from assay.importing import keep, originals
 from assay.loads import native
 from assay.loads.settings import settings
+from assay.outward import json_text
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
+from assay.report import matrix_text
 from assay.tools import registry
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.filebench.settings import SCRIPT
@@ -44,8 +68,10 @@ from assay.tools.fio.option_table import KNOWN
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
-from unit.bundle_streams import begun, encoded, stream
+from unit.bundle_streams import begun, encoded, plan, stream
 from unit.forged_bundles import write_manifest
+from unit.fuzz_further_readers import READERS as FURTHER
+from unit.memory_run import hello
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -126,6 +152,7 @@ MARKED = [
     b'{"schema": "assay.marks/1", "marks": [{"t_ns": 0, "label": "x", "given": "afterwards"}]}',
 ]
 LINES = encoded(stream(3)).splitlines()
+CARD_OF_CLIENT = msgspec.json.encode(Card(name="a", role=Role.LOAD, assay_version="1", token="0" * 32, hello=hello()))
 POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
     b"false run load show help quit"
@@ -278,7 +305,82 @@ def postmark(data: bytes) -> object:
         def say(self, text: str) -> None:
             assert isinstance(text, str)
 
+        def may_write(self, name: str) -> bool:
+            return "/" not in name
+
+        def check_action(self, what: str) -> None:
+            raise AssertionError(what)
+
     return front_end.follow(["commands"], Door())
+
+
+CAMPAIGN = """
+name = "c"
+repeats = 2
+scheduler = ["none", "bfq"]
+[loop]
+folder = "/var/tmp"
+size = "1GiB"
+direct_io = true
+[[file_system]]
+kind = "ext4"
+mkfs = "-O ^has_journal -b 4096"
+mount = { plain = "noatime", journal = "noatime,data=journal" }
+[[file_system]]
+kind = "xfs"
+mount = ["noatime", "noatime,logbsize=256k"]
+[[load]]
+name = "read"
+command = "measure {dir} --read"
+[[load]]
+name = "fio"
+command = "fio --name=a --directory={dir} --rw=read --size=1m --output={dir}/out"
+[[load]]
+name = "post"
+command = "postmark {input}"
+input = '''
+set location {dir}
+run {dir}/report
+quit
+'''
+"""
+
+
+def campaign_file(data: bytes) -> object:
+    """Read the file of a campaign, as far as what its loads ask for."""
+    return campaign_parse(data.decode(errors="replace"), "c.toml")
+
+
+def _journal() -> bytes:
+    """Write a journal as somebody does who has no key."""
+    campaign = campaign_parse(CAMPAIGN, "c.toml")
+    effective = Effective(
+        mount_options=("rw",), scheduler="none", direct_io=None, super_block={"a": "b"}, not_taken=("x",)
+    )
+    lines = (
+        CampaignBegun(schema=CAMPAIGN_SCHEMA, campaign=campaign, design=design(campaign), key="ab", device=None),
+        ImageNamed(name="assay-c-0123456789abcdef.img"),
+        SchedulerFound(disk="loop0", scheduler="none", diskseq=3, boot_id="x"),
+        SlotBegun(slot=1, mark="c.ab.1.abcdef"),
+        SlotMade(slot=1, effective=effective),
+        MeasurementStarted(slot=1, process=3, started_ticks=4, boot_id="x"),
+        SlotMeasured(slot=1, run_id="run", exit_code=0, seconds=2.5),
+        SlotFailed(slot=2, why="no"),
+    )
+    texts = (msgspec.json.encode(line).decode() for line in lines)
+    return "".join(f'{{"of":{text},"mac":"{"0" * 64}"}}\n' for text in texts).encode()
+
+
+def campaign_journal(data: bytes) -> object:
+    """Read a stranger's journal as `assay matrix --show` does."""
+    folder = Path("campaign")
+    folder.mkdir(exist_ok=True)
+    (folder / JOURNAL).write_bytes(data)
+    shown = read_only(folder)
+    if shown.lines and shown.is_own:
+        raise AssertionError("nobody has the key")
+    outcome = campaign_outcome(shown.lines, Path("runs"))
+    return json_text(msgspec.json.encode(outcome).decode()), matrix_text.lines(outcome, outcome.rows)
 
 
 def parameter_file(data: bytes) -> object:
@@ -478,6 +580,54 @@ def join_file(data: bytes) -> object:
         return None
 
 
+def hosts_file(data: bytes) -> object:
+    """Read a file of hosts, of the user's own and of somebody who may name hosts alone."""
+    found = []
+    for mode in (0o600, 0o666):
+        Path("hosts").write_bytes(data)
+        Path("hosts").chmod(mode)
+        try:
+            found.append(parse_hosts("./hosts"))
+        except InputError:
+            if mode == 0o600:
+                raise
+    assert not any(host.python or host.user or host.port for hosts in found[1:] for host in hosts)
+    return found
+
+
+def message(data: bytes) -> object:
+    """Read what a client or a leader sends, and what of it would be who joins."""
+    try:
+        said = plain_messages.decode(data)
+        return card_of(said["extra"][CARD]) if isinstance(said, dict) and "extra" in said else said
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(str(error)) from error
+
+
+def client_stream(data: bytes) -> object:
+    """Read a stream that a client gives, and hold it against what a run of its Plan can have come to."""
+    Path("events").mkdir(exist_ok=True)
+    Path("events/a.ndjson").write_bytes(data)
+    found = read_stream(Path(), "events/a.ndjson")
+    rules, meanwhile = (ClientRules(plan(), lambda: 10**10) for _ in range(2))
+    try:
+        for event in found.events:
+            meanwhile.take(event)
+        rules.check_whole(found, is_complete=True, relayed=meanwhile)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return found
+
+
+HOSTS = [
+    b"# lab\nnode[01-16,20] user=me\nb=10.0.0.7 port=22 python=/opt/a/python\nlocal\n",
+    b"a\nb=2001:db8::1\nlocal:3\n",
+]
+MESSAGES = [
+    msgspec.msgpack.encode({"op": "assay-said", "run_id": "r", "lines": LINES, "number": 1, "is_over": False}),
+    msgspec.msgpack.encode([{"op": "assay-alive"}, {"op": "x", "n": [1, -1, 2**40, 1.5, None], "t": {"a": "b"}}, 7]),
+    msgspec.msgpack.encode({"op": "register-worker", "extra": {CARD: CARD_OF_CLIENT}}),
+]
 SCALED = """name = "scaled"
 [parameters]
 size = "1GiB"
@@ -543,9 +693,24 @@ READERS = {
         Reader(
             "join file", JOINS, join_file, [b"tls://", b"[::1]", b"127.0.0.1", b"null", b":0", b"..", b"/etc/passwd"]
         ),
+        Reader(
+            "hosts file",
+            HOSTS,
+            hosts_file,
+            [b"user=", b"port=", b"python=", b"[1-9]", b"local:", b"=", b"#"],
+            share=0.2,
+        ),
+        Reader(
+            "message", MESSAGES, message, [b"\xdd", b"\xdf", b"\xc9", b"__Pickled__", b"\xff\xff\xff\xff"], share=0.2
+        ),
+        Reader("client's stream", [encoded(stream(3))], client_stream, words_of_page("events.md"), share=0.2),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),
+        Reader("campaign", [CAMPAIGN.encode()], campaign_file, words_of_page("commands.md")),
+        Reader(
+            "journal", [_journal()], campaign_journal, [b'"slot"', b'"mac"', b"slot_measured", b"../", b"null", b"-1"]
+        ),
         Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
         Reader("vdbench file", files_of("classic/vdbench/*.vdb"), parameter_file, PARAMETERS),
         Reader(
@@ -553,5 +718,6 @@ READERS = {
         ),
         Reader("fio job file", files_of("classic/fio/*.fio"), fio_job_file, FIO_WORDS),
         *bundle_readers(),
+        *FURTHER,
     ]
 }

@@ -1,7 +1,7 @@
 """Clients that do as they are told, with clocks of known offsets: a crew without machines, for tests of who leads it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 from assay import events
 from assay.bundle.client_set import Role
 from assay.clocks import ClockReading
-from assay.cluster.crew import Ended, Fetching, Gone, Heard, Recalled, Said, Station
+from assay.cluster.crew import Check, Ended, Fetching, Gone, Heard, Recalled, Said, Station
 from assay.errors import RunError
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -47,6 +47,15 @@ class Script:
     """Why, as are the next two."""
     cannot_be_recalled: str = ""
     cannot_forget: str = ""
+    recorded: Callable[[bytes], bytes] = lambda data: data
+    """What it gives as its stream, of the one that it should."""
+    tells: Callable[[events.Event], Sequence[events.Event]] = lambda event: (event,)
+    """What it tells meanwhile, of what it should."""
+    shows: Callable[[ClockReading, int], ClockReading] = lambda reading, _: reading
+    """What its clock shows, of what it should, and at which reading."""
+    readings: int = 0
+    is_silent_at_end: bool = False
+    """It never says that its engine has ended."""
 
 
 class ScriptedCrew:
@@ -79,7 +88,9 @@ class ScriptedCrew:
         for name, plan in plans.items():
             script = self.scripts[name]
             script.plan = plan
-            self._say(name, hello())
+            first = hello()
+            clock = msgspec.structs.replace(first.clock, monotonic_at_zero_ns=time.monotonic_ns() + script.offset_ns)
+            self._say(name, msgspec.structs.replace(first, clock=clock))
             if script.refuses:
                 self.heard.append(Ended(client=name, error=script.refuses))
             else:
@@ -106,21 +117,38 @@ class ScriptedCrew:
     def read_clocks(self) -> Mapping[str, ClockReading]:
         """Tell the offset of each that is there, wrong by less than the bound."""
         now_ns = time.monotonic_ns()
-        return {
-            name: ClockReading(at_ns=now_ns, offset_ns=script.offset_ns + 7, bound_ns=BOUND_NS, exchanges=16)
-            for name, script in self.scripts.items()
-            if not script.is_gone
-            and (script.unread_at is None or script.unread_at != len(script.starts) or not script.plan)
-        }
+        found = {}
+        for name, script in self.scripts.items():
+            is_unread = script.unread_at is not None and script.unread_at == len(script.starts) and script.plan
+            if not script.is_gone and not is_unread:
+                one = ClockReading(at_ns=now_ns, offset_ns=script.offset_ns + 7, bound_ns=BOUND_NS, exchanges=16)
+                found[name] = script.shows(one, script.readings)
+                script.readings += 1
+        return found
 
-    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
+    def fetch(
+        self,
+        client: str,
+        into: Path,
+        told: Fetching = lambda _done, _all: None,
+        check: Check = lambda _: None,
+        most_bytes: int | None = None,
+    ) -> None:
         """Write the whole stream."""
         script = self.scripts[client]
         if script.is_gone or script.cannot_be_fetched:
             raise RunError(f"client '{client}': {script.cannot_be_fetched or 'is not there'}")
         self.fetched.append(client)
-        data = b"".join(msgspec.json.encode(event) + b"\n" for event in script.stream)
-        into.write_bytes(data)
+        data = script.recorded(b"".join(msgspec.json.encode(event) + b"\n" for event in script.stream))
+        if most_bytes is not None and len(data) > most_bytes:
+            raise RunError(f"client '{client}': too long")
+        partial = into.with_name(f"{into.name}.part")
+        partial.write_bytes(data)
+        try:
+            check(partial)
+            partial.replace(into)
+        finally:
+            partial.unlink(missing_ok=True)
         told(len(data), len(data))
 
     def forget(self, client: str) -> str:
@@ -156,7 +184,10 @@ class ScriptedCrew:
     def _say(self, name: str, event: events.Event, *, is_relayed: bool = True) -> None:
         self.scripts[name].stream.append(event)
         if is_relayed:
-            self.heard.append(Said(client=name, event=event))
+            self._relay(name, event)
+
+    def _relay(self, name: str, event: events.Event) -> None:
+        self.heard += [Said(client=name, event=one) for one in self.scripts[name].tells(event)]
 
     def _run_phase(self, name: str, start: events.Start) -> None:
         script, index = self.scripts[name], start.phase_index
@@ -164,8 +195,10 @@ class ScriptedCrew:
         self._say(name, events.Started(t_ns=10, phase_index=index, start_ns=10, late_ns=0))
         for tick in range(TICKS):
             whole = msgspec.structs.replace(interval(tick), phase_index=index)
+            if script.role is Role.OBSERVER:
+                whole = msgspec.structs.replace(whole, operations=(), workers=())
             script.stream.append(whole)
-            self.heard.append(Said(client=name, event=msgspec.structs.replace(whole, host=(), workers=())))
+            self._relay(name, msgspec.structs.replace(whole, host=(), workers=()))
             if script.gone_in == index and tick == 1:
                 script.is_gone = True
                 now_ns = time.monotonic_ns()
@@ -195,4 +228,5 @@ class ScriptedCrew:
     def _end(self, name: str, outcome: events.Outcome) -> None:
         done = events.Finished(t_ns=40, outcome=outcome, user_cpu_ns=1, system_cpu_ns=1, peak_rss_bytes=1)
         self._say(name, done)
-        self.heard.append(Ended(client=name, error=None))
+        if not self.scripts[name].is_silent_at_end:
+            self.heard.append(Ended(client=name, error=None))

@@ -271,6 +271,8 @@ def test_buffered_writes_are_absorbed_and_say_what_the_device_wrote() -> None:
     assert (result.cache.verdict, result.cache.hit_ratio) == ("absorbed", None)
     (finding,) = (finding for finding in result.findings if finding.id == "absorbed")
     assert "the device wrote 25 % of the bytes" in finding.text
+    # What memory still has is no disagreement of two counters.
+    assert "device-mismatch" not in ids(result)
 
 
 WRITE = plan.Do(op=read_op("write", kind=plan.OpKind.WRITE))
@@ -339,9 +341,12 @@ def test_where_no_counter_tells_the_share_of_the_fast_mode_is_the_hit_ratio() ->
 
 
 @pytest.mark.parametrize(
-    ("shares", "ceiling"), [((0.0, 1.0), 200_000.0), ((0.3, 0.7), 5_000_000.0), ((0.3, 0.7), None)]
+    ("shares", "ceiling"),
+    [((0.0, 1.0), 200_000.0), ((1.0, 0.0), 200_000.0), ((0.3, 0.7), 5_000_000.0), ((0.3, 0.7), None)],
 )
-def test_without_a_mode_as_fast_as_the_page_cache_nothing_is_said(shares: tuple[float, float], ceiling: float) -> None:
+def test_without_two_modes_or_one_as_fast_as_the_page_cache_nothing_is_said(
+    shares: tuple[float, float], ceiling: float
+) -> None:
     unknown = random_reads(shares, ceiling=ceiling)
 
     assert (unknown.cache.hit_ratio, unknown.cache.method) == (None, None)

@@ -8,6 +8,7 @@ import pytest
 
 from assay.campaign.campaign_file import Campaign, parse
 from assay.campaign.design import design
+from assay.campaign.journal import opened
 from assay.campaign.mkfs_options import MkfsOption, mkfs_options, not_taken, with_extended, words_of
 from assay.campaign.mounted_file_system import parse_dump_super, parse_dumpe2fs, parse_xfs_info
 from assay.campaign.one_measurement import tags_of, words_for, write_input
@@ -135,7 +136,7 @@ def test_every_round_has_each_cell_with_each_load_once_in_an_order_of_its_own() 
         (
             "measure {dir} --read",
             "measure {dir} --runs=/x",
-            "c.toml:21: load.command: --runs=/x is for the whole campaign",
+            "c.toml:21: load.command: --runs is for the whole campaign",
         ),
         ("postmark {input}", "postmark x", "c.toml:23: load: {input} in the command stands for"),
         ('name = "post"', 'name = "read"', "c.toml:23: load: 'read' is there twice"),
@@ -243,9 +244,14 @@ def test_the_directory_of_a_cell_is_put_in_and_the_input_written(tmp_path: Path)
     of_words, of_file = read().loads
 
     assert words_for(of_words, Path("/m/x y"), None) == ["measure", "/m/x y", "--read"]
-    written = write_input(of_file, Path("/m"), tmp_path)
+    victim = tmp_path / "victim"
+    victim.write_text("thesis")
+    with opened(tmp_path / "c") as journal:
+        (journal.folder / "post.input").hardlink_to(victim)
+        written = write_input(of_file, Path("/m"), journal)
     assert written is not None
     assert written.read_text() == "set location /m\nrun\n"
+    assert victim.read_text() == "thesis"
     assert words_for(of_file, Path("/m"), written) == ["postmark", str(written)]
 
 

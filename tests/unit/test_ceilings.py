@@ -10,7 +10,7 @@ import pytest
 from assay import events, plan
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
 from assay.analysis.record import read
-from assay.host.facts import DEVICE_FACT, LINK_FACT, Fact
+from assay.host.facts import DEVICE_FACT, LINK_FACT, Fact, FactValue
 from assay.report.figures import roofline
 from assay.results import ClientCeilings, ThreadCeiling
 from assay.running import kept_ceilings
@@ -113,6 +113,17 @@ def test_a_run_has_the_ceilings_that_it_measured_or_those_that_were_kept() -> No
     named = ceilings_of(read(SyntheticRun(PLAN, facts={DEVICE_FACT: 5e8}).end()))
     assert named is not None
     assert (named.of_one_thread, named.device_bytes_per_s) == ((), 5e8)
+
+
+def test_so_many_kept_ceilings_are_taken_and_no_more() -> None:
+    facts: dict[str, FactValue] = {
+        f"host.ceilings.cached_pread.{number}_bytes.ops_per_s": 1e5 for number in range(1, 70)
+    }
+
+    found = ceilings_of(read(SyntheticRun(PLAN, facts=facts).end()))
+
+    assert found is not None
+    assert [each.block_size_bytes for each in found.of_one_thread] == list(range(1, 65))
 
 
 def test_between_measured_sizes_the_page_cache_is_on_a_line_and_beyond_them_as_at_the_nearest() -> None:

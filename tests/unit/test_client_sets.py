@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import events, plan
+from assay.analysis.observed import Observed
 from assay.analysis.record import RunRecord, read
+from assay.analysis.rows import Span
 from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
@@ -300,6 +302,43 @@ def test_the_sum_holds_no_counters_of_machines() -> None:
     assert run.members[0].run.phases[0].counters.instances("diskstats") == ("vda",)
 
 
+def test_counters_of_all_engines_begin_at_nothing_and_grow_by_what_each_grew() -> None:
+    run = read(MemorySet(ONE_PHASE, [Client("h1", steady(1000)), Client("h2", steady(500))]))
+
+    (record,) = run.phases
+    times = (record.whole.begin_ns, record.whole.end_ns)
+    begin, end = (record.counters.at(t_ns, "process", "", "process_cpu_ns") for t_ns in times)
+    grown = [member.run.phases[0].process_delta(member.run.phases[0].whole, "process_cpu_ns") for member in run.members]
+    assert (begin, end) == (0.0, sum(one or 0.0 for one in grown))
+    assert end
+
+
+def test_counters_that_are_missing_are_said_of_clients_that_made_load_and_not_of_observers() -> None:
+    def blind() -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        counters = Counters(on_cpu=None, run_delay=None, block_delay=None)
+        return run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000)], seconds=10, counters=counters).end()
+
+    clients = [Client("h1", blind()), Client("srv", blind(), role=Role.OBSERVER)]
+
+    said = [finding.text for finding in judged(MemorySet(ONE_PHASE, clients)).findings if "budget" in finding.id]
+
+    assert len(said) == 1
+    assert "h1" in said[0]
+
+
+def test_what_an_observer_saw_in_less_than_a_second_is_a_rate_too() -> None:
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),)), sample_interval_s=0.25))
+    counters = Counters(
+        others={("net", "eth0", name): (5.0, 5.0 + sent) for name, sent in (("rx_bytes", 1e6), ("tx_bytes", 4e6))}
+    )
+    run.phase([steady_stream(per_s=100, seconds=1, latency_ns=1000)], seconds=1, counters=counters)
+    (record,) = read(run.end()).phases
+    half = Span(record.whole.begin_ns, record.whole.begin_ns + NS // 2)
+
+    assert Observed(None, record, half).wire_bytes_per_s == pytest.approx(4e6)  # type: ignore[arg-type]
+
+
 # -- who got what ------------------------------------------------------------------------------------------------------
 
 
@@ -319,7 +358,9 @@ def test_fairness_and_the_straggler_have_their_closed_forms() -> None:
     assert [rate.share for rate in pieces.rates] == pytest.approx([4 / 9, 4 / 9, 1 / 9], rel=1e-3)
     assert [rate.label for rate in pieces.rates] == [of_client(document, name)[0].label for name in rates]
     assert ids(sum_, "weak") >= {"uneven-clients"}
-    assert "h3 had 25 %" in text_of(sum_, "uneven-clients")
+    text = text_of(sum_, "uneven-clients")
+    assert "h3 had 25 %" in text
+    assert text.endswith(f" Why: {pieces.straggler.cause.removesuffix('.')}.")
 
 
 def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
@@ -432,6 +473,7 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     assert pieces.all_at_work_s == pytest.approx((0.0, 6.0), abs=1e-2)
     # Each by itself, over all of its own time.
     assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 100], rel=1e-2)
+    assert [rate.throughput_bytes_per_s for rate in pieces.rates] == pytest.approx([1000 * 4096, 0.0], rel=1e-2)
     assert [rate.share for rate in pieces.rates] == [None, None]
     assert of_client(document, "h1")[0].ops == 10_000
 

@@ -125,6 +125,12 @@ def test_a_client_that_is_not_there_or_made_no_load_is_said_in_a_line(four: tupl
 
     with pytest.raises(InputError, match="has no client 'h9'; it has h1, h2, h3, h4, s1"):
         of_client(document, "h9")
+    names = [f"c{number}" for number in range(30)]
+    many = msgspec.structs.replace(
+        document, clients=tuple(msgspec.structs.replace(document.clients[0], name=name) for name in names)
+    )
+    with pytest.raises(InputError, match=f"it has {', '.join(names[:20])} and 10 more$"):
+        of_client(many, "h9")
     with pytest.raises(InputError, match=r"'s1' of run .* is an observer: it made no load"):
         of_client(document, OBSERVER)
     with pytest.raises(InputError, match="no record of a client 'h9'"):

@@ -190,6 +190,20 @@ def test_there_is_no_winner_between_numbers_of_different_things(measured: tuple[
     assert row.reason == "A is of storage, B of page cache"
 
 
+def test_there_is_no_winner_between_sides_whose_own_runs_are_of_different_things(
+    measured: tuple[Document, Result],
+) -> None:
+    def mixed(name: str, rate: float) -> Arm:
+        kinds = {"disk": ServedBy.STORAGE, "memory": ServedBy.PAGE_CACHE}
+        parts = (arm(measured, f"{name}-{kind}", [rate] * 3, measures=measures) for kind, measures in kinds.items())
+        return Arm.of(name, [document for part in parts for document in part.documents])
+
+    _, row = held(compare([mixed("a", 1e4), mixed("b", 9e4)]))
+
+    assert (row.verdict, row.ratio) == (VERDICT.NOT_COMPARABLE, None)
+    assert row.reason == "its runs are of different things: page cache and storage"
+
+
 def test_runs_that_are_not_to_be_trusted_are_left_out_and_named(measured: tuple[Document, Result]) -> None:
     no = Trust(level=TrustLevel.NO, reasons=(Reason(id="foreign-io", text="others used the device"),))
     good = arm(measured, "b", [1e4, 1.001e4, 0.999e4])

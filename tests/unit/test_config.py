@@ -49,6 +49,7 @@ def test_the_runs_folder_is_that_of_the_file_unless_the_command_line_or_the_envi
         ('time = "5 parsecs"\n', "time: '5 parsecs'"),
         ("runs = \n", "its keys are"),
         ("a = " + "[" * 5000 + "\n", "its keys are"),
+        ("time = " + "9" * 5000 + "\n", "its keys are"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_file_and_the_key(folder: Path, text: str, said: str) -> None:

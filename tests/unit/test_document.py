@@ -10,6 +10,7 @@ import pytest
 
 from assay import events, plan
 from assay.bundle import RunBundle
+from assay.bundle.tables import OF_STREAM, WORKERS
 from assay.results import Document, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
@@ -266,6 +267,27 @@ def test_percentiles_without_enough_samples_are_null_and_a_finding_says_so() -> 
     assert finding.text.startswith("p99, p99.9: too few")
 
 
+@pytest.mark.parametrize(
+    ("ramp_s", "seconds", "window_s"),
+    [
+        (0.0, 6.0, (0.0, 6.0)),
+        (2.0, 6.0, (2.0, 6.0)),
+        # Cut within the ramp: all that there is stands for it.
+        (8.0, 6.0, (0.0, 6.0)),
+    ],
+)
+def test_a_phase_that_was_cut_has_its_ramp_in_no_number(
+    ramp_s: float, seconds: float, window_s: tuple[float, float]
+) -> None:
+    run = SyntheticRun(one_plan(phase(ramp_s=ramp_s)))
+    run.phase([steady_stream(per_s=1000, seconds=seconds, latency_ns=1_000_000)], seconds=seconds, is_cut=True)
+
+    result = only(run)
+
+    assert result.window_s == window_s
+    assert result.ops == 1000 * (window_s[1] - window_s[0])
+
+
 def test_time_shares_sum_to_one_exactly_and_coarse_block_delay_is_cut_to_what_is_left() -> None:
     counters = Counters(on_cpu=0.123456789, run_delay=0.03, block_delay=0.9)
     run = SyntheticRun(one_plan(phase()))
@@ -362,6 +384,48 @@ def test_a_lost_histogram_row_breaks_conservation() -> None:
     assert "conservation" not in ids(whole.results[0])
     assert "conservation" in ids(damaged.results[0], "invalid")
     assert (whole.run.exit_code, damaged.run.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize("lost", ["a", "b", "c"])
+def test_operations_that_a_worker_never_ended_break_the_results_of_its_job_alone(lost: str) -> None:
+    run = SyntheticRun(one_plan(phase(*(one_job(name=name) for name in "abc"))))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=NS // 100, job=name) for name in "abc"], seconds=5)
+    finished = run.lines[-1]
+    assert isinstance(finished, events.PhaseFinished)
+    workers = [
+        msgspec.structs.replace(worker, started=worker.started + (worker.job == lost)) for worker in finished.workers
+    ]
+    run.lines[-1] = msgspec.structs.replace(finished, workers=tuple(workers))
+
+    broken = {result.job: "conservation" in ids(result, "invalid") for result in judged(run.end()).results}
+
+    assert broken == {name: name == lost for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("actions", "more_bytes", "is_broken"),
+    [
+        ((plan.Do(op=read_op()),), 0, False),
+        ((plan.Do(op=read_op()),), 1, True),
+        ((plan.Do(op=read_op()),), -1, True),
+        # A stop breaks a group off, whose members are recorded before the worker counts it.
+        ((plan.Group(name="g", actions=(plan.Do(op=read_op()),)),), -1, False),
+        ((plan.Group(name="g", actions=(plan.Do(op=read_op()),)),), 1, True),
+    ],
+)
+def test_workers_moved_what_their_operations_moved_but_for_groups_broken_off(
+    actions: tuple[plan.Action, ...], more_bytes: int, *, is_broken: bool
+) -> None:
+    run = SyntheticRun(one_plan(phase(one_job(*actions))))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=NS // 100, bytes_each=4096)], seconds=5)
+    *head, last = run._rows[WORKERS]
+    moved = list(OF_STREAM[WORKERS]).index("bytes")
+    run._rows[WORKERS] = [*head, (*last[:moved], last[moved] + more_bytes, *last[moved + 1 :])]  # type: ignore[operator]
+
+    results = judged(run.end()).results
+
+    assert results
+    assert all(("conservation" in ids(result, "invalid")) is is_broken for result in results)
 
 
 def test_a_planned_operation_that_never_completed_is_a_result_of_nothing() -> None:
@@ -753,8 +817,13 @@ def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
     # 1 s of 109 s is less than a hundredth: the number has moved, but little.
     assert "client-paused" in ids(paused(1.0, window_s=110.0), "warning")
     assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
-    # In the ramp, which is not counted.
+    # In the ramp, which is not counted, up to its end; from the end of the phase on.
     assert "client-paused" in ids(paused(1.0, at_s=-0.5), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=0.0), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=0.001), "invalid")
+    assert "client-paused" in ids(paused(1.0, at_s=9.999), "invalid")
+    assert "client-paused" in ids(paused(1.0, at_s=10.0), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=10.5), "note")
 
 
 def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
@@ -833,6 +902,30 @@ def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named
     run = SyntheticRun(one_plan(phase()))
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
     run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
+
+    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings", "facts", "is_named"),
+    [
+        ({}, {}, {}, True),
+        # One operation is several calls, or none, or a call serves several.
+        ({"chunk_bytes": 1024}, {}, {}, False),
+        ({"nowait": True}, {}, {}, False),
+        ({"cached_first": True}, {}, {}, False),
+        ({}, {"queue_depth": 2}, {}, False),
+        ({}, {}, {"backend": "io_uring"}, False),
+        ({}, {}, {"short_transfers": 1}, False),
+    ],
+)
+def test_calls_are_held_against_operations_where_each_is_one_call(
+    flags: dict[str, Any], settings: dict[str, Any], facts: dict[str, Any], *, is_named: bool
+) -> None:
+    op = msgspec.structs.replace(read_op(), flags=plan.OpFlags(**flags))
+    run = SyntheticRun(one_plan(phase(one_job(plan.Do(op=op), **settings))))
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
+    run.phase([stream], seconds=5, counters=Counters(io_calls=10_000), **facts)
 
     assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
 

@@ -67,6 +67,14 @@ def test_latency_is_the_mean_of_all_operations_of_a_step() -> None:
     assert even_after(rule(of="latency", bound=0.1), ops(1, 100, 7, 1000)) == 4
 
 
+def test_a_step_without_an_operation_has_a_latency_of_nothing() -> None:
+    # 1, 0, 1 and 0 ns are half a nanosecond from their mean.
+    parts = [(1, 4096, 1), (0, 0, 0)] * 2
+
+    assert even_after(rule(of="latency", bound=0.51, is_percent=False), parts) == 4
+    assert even_after(rule(of="latency", bound=0.49, is_percent=False), parts) is None
+
+
 def test_what_is_skipped_is_in_no_value_and_steps_are_made_of_whole_intervals() -> None:
     levels = [50] * 10 + [10] * 40
 

@@ -382,6 +382,12 @@ def test_the_types_of_custom_variables_are_told() -> None:
         def say(self, text: str) -> None:
             self.said += text
 
+        def may_write(self, name: str) -> bool:
+            raise AssertionError(name)
+
+        def check_action(self, what: str) -> None:
+            raise AssertionError(what)
+
     door = Door()
 
     assert FRONT_END.follow(["-c"], door) == 0

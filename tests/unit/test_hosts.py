@@ -1,5 +1,6 @@
 """What `--hosts` names is read as people and clusters write it, within limits, and a fault says where."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from assay.bundle.client_set import MOST_CLIENTS, is_client_name
 from assay.cluster.hosts import HostSpec, parse_hosts
 from assay.errors import InputError
+
+NOBODY = 65534
 
 
 def _names(text: str) -> list[str]:
@@ -76,6 +79,32 @@ def test_a_file_has_a_host_a_line_with_what_ssh_needs(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("who", ["another user", "every user may write", "a group may write"])
+@pytest.mark.parametrize("word", ["python=/tmp/evil", "user=root", "port=2222"])
+def test_a_file_that_others_may_have_written_names_hosts_and_nothing_more(tmp_path: Path, who: str, word: str) -> None:
+    file = tmp_path / "lab"
+    file.write_text("node[1-2]\nlocal=127.0.0.1 " + word + "\n")
+    if who == "another user":
+        if os.geteuid():
+            pytest.skip("only root gives files away")
+        os.chown(file, NOBODY, NOBODY)
+    elif who == "a group may write":
+        if os.geteuid():
+            pytest.skip("only root gives files to a group of others")
+        os.chown(file, 0, NOBODY)
+        file.chmod(0o664)
+    else:
+        file.chmod(0o646)
+
+    with pytest.raises(
+        InputError, match=rf"^{file}:2: {word.partition('=')[0]}= is taken from a file of your own alone"
+    ):
+        parse_hosts(str(file))
+
+    file.write_text("node[1-2]\nlocal\n")
+    assert _names(str(file)) == ["node1", "node2", "local"]
+
+
 def test_a_word_without_a_slash_is_a_file_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lab").write_text("a\nb\n")
@@ -83,6 +112,21 @@ def test_a_word_without_a_slash_is_a_file_where_there_is_one(tmp_path: Path, mon
     assert _names("lab") == ["a", "b"]
     assert _names("lab,c") == ["lab", "c"]
     assert _names("lab2") == ["lab2"]
+
+
+def test_a_file_that_others_put_in_the_way_does_not_stand_for_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "node1").write_text("node1=192.0.2.66\n")
+    (tmp_path / "node1").chmod(0o666)
+
+    with pytest.raises(
+        InputError, match=r"^--hosts node1: a file of that name.* can be written by every user: write \./node1"
+    ):
+        parse_hosts("node1")
+    assert parse_hosts("./node1") == (HostSpec(name="node1", address="192.0.2.66"),)
+    assert parse_hosts("node1=node1") == (HostSpec(name="node1", address="node1"),)
 
 
 @pytest.mark.parametrize(

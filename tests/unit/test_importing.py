@@ -458,3 +458,28 @@ def test_who_shows_a_foreign_run_reads_which_zone_was_assumed(tmp_path: Path) ->
     told = dict(head_of(document(record), record).pairs)["foreign"]
 
     assert "at 2006-06-12T10:00:00Z (times taken for UTC, assumed: the tool gives none, and nobody said one)" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\u2028" * 600_001, "has 600001 lines; 600000 are the most"),
+        ("x\r\n" * 600_001, "has 600001 lines"),
+        ("label,unit,a\nx,MB/s,1" + "," * 600_000, "has 600004 values; 600000 are the most"),
+        ("label,unit,a\n" + "x,MB/s,1\n" * 10_001, "has more than 10000 figures"),
+        ("1 bytes copied, 1 s, 1 B/s\n" * 10_001, "more than 10000 copies"),
+        ("Vdbench Starting RD=a avg_1-2 1\n" + "avg_1-2 1\n" + "Starting RD=a " * 10_001, "more than 10000 runs"),
+        ("label,unit,a\n" + "x" * 200_000 + ",MB/s,1\n", "is an output of table, but field larger than field limit"),
+        ("ISO date," + "x" * 70_000 + ",IOPS\n", "more than 65536 letters"),
+    ],
+)
+def test_more_than_anybody_has_is_refused_while_it_is_read(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_output(text, "file")
+
+
+def test_a_line_that_csv_does_not_take_is_no_line_of_bonnie() -> None:
+    line = "1.96,1.96,box,1,1," + "x" * 200_000 + ",1" * 45
+
+    with pytest.raises(InputError, match="is no output that Assay knows"):
+        read_output(f"{line}\n", "file")

@@ -155,3 +155,13 @@ def test_that_the_first_of_all_does_not_end_the_others_is_said() -> None:
     assert whole.phases[0].stop == Stop(of=StopOf.FIRST)
     assert [note.what for note in whole.untranslated] == ["-+m"]
     assert made(words(FOUR, "-t", "4", "-i", "0", "-x")).untranslated == ()
+
+
+def test_a_line_that_is_longer_than_any_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 letters"):
+        FRONT_END.parse(words("h" * 1_000_000 + " /mnt/a\n"))
+
+
+def test_more_lines_than_there_are_clients_are_refused_whatever_is_in_them() -> None:
+    with pytest.raises(InputError, match=r"clients: has more than 20000 lines"):
+        FRONT_END.parse(words("one /mnt/a\n" + "#\n" * 20_000))

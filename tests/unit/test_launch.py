@@ -116,6 +116,28 @@ def test_hosts_by_ssh_need_the_extra_and_it_is_said_how_to_have_it(
         launch(parse_hosts("local,b"), join_folder, {}, _unheard)
 
 
+@pytest.mark.parametrize("where", ["home", "home/.ssh", "home/.ssh/config"])
+def test_a_configuration_of_ssh_that_others_could_have_written_starts_nothing(
+    tmp_path: Path, join_folder: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    pytest.importorskip("asyncssh", reason="hosts are reached by ssh with the extra 'cluster'")
+    mark = tmp_path / "mark"
+    folder = tmp_path / "home" / ".ssh"
+    folder.mkdir(parents=True)
+    (folder / "config").write_text(f"Host *\n  ProxyCommand touch {mark}\n")
+    (tmp_path / where).chmod(0o777)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+
+    with launch(parse_hosts("a"), join_folder, {}, _unheard) as launched:
+        assert launched.faults() == {
+            "a": f"ssh: {folder / 'config'} is not read, because {tmp_path / where} can be written by every user, and it "
+            "can name programs to start"
+        }
+
+    assert not mark.exists()
+
+
 def test_a_name_that_is_none_of_a_user_is_refused(join_folder: Path) -> None:
     with pytest.raises(InputError, match=r"^--ssh-user: '-l' is no name of a user"):
         launch(parse_hosts("a"), join_folder, {}, _unheard, ssh_user="-l")
@@ -191,6 +213,14 @@ def test_what_is_no_assay_is_told_from_one_of_another_version(said: str) -> None
         check_version(said)
 
 
+def test_a_host_without_assay_is_said_with_the_words_that_help() -> None:
+    beside = Path(sys.executable).with_name("assay")
+    with pytest.raises(HostError, match=rf"'ln -s {beside} ~/\.local/bin/'.* HOST python={sys.executable}$"):
+        check_version("none")
+    with pytest.raises(HostError, match=r"^/a/assay was not run: /a can be written by every user: who can"):
+        check_version("refused: /a/assay was not run: /a can be written by every user")
+
+
 def test_only_the_same_version_is_taken() -> None:
     check_version(f"assay {__version__}")
     with pytest.raises(HostError, match=r"^it has assay 9\.9, and this machine assay"):
@@ -223,7 +253,7 @@ def _heard(output: bytes, *, chunk_bytes: int) -> str:
             await shell.open(channel)
         except HostError as error:
             return str(error)
-        look = await shell.look(None, "/usr/bin/python3")
+        look = await shell.look(None)
         return f"{look.assay} | {look.machine} | {look.engine()}"
 
     return asyncio.run(hear())

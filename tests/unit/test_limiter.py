@@ -284,6 +284,25 @@ def test_the_time_of_later_requests_is_no_part_of_a_write_that_memory_takes() ->
     assert not any("of the latency is the device" in text for text in found.evidence)
 
 
+@pytest.mark.parametrize(
+    ("write_ms", "flush_ms", "said"),
+    [
+        # Of 1 ms, each write waits for its flush, whose time is in the write's, too.
+        (0.9, 0.51, "51 % of the latency is flushes of the device"),
+        (0.9, 0.49, "90 % of the latency is the device"),
+        (0.3, 0.6, "60 % of the latency is flushes of the device"),
+        # Neither is half of it, and both together are.
+        (0.45, 0.4, "85 % of the latency is the device and its flushes"),
+    ],
+)
+def test_a_flush_that_is_half_of_the_latency_is_what_takes_it(write_ms: float, flush_ms: float, said: str) -> None:
+    below = disk(await_s=write_ms / 1e3, requests_per_s=1000, flush_s=flush_ms / 1e3, flushes_per_s=1000)
+
+    found = decide(load(ops_per_s=1000, latency_s=1e-3, device=below))
+
+    assert (found.limit, found.evidence[1]) == (Bottleneck.OPERATION_LATENCY, said)
+
+
 @pytest.mark.parametrize(("others", "is_its_own"), [(0.0, True), (3000.0, False), (None, False)])
 def test_requests_of_a_device_are_those_of_all_clients_of_the_machine(others: float | None, is_its_own: bool) -> None:
     below = disk(utilisation=0.8, in_flight=0.8, await_s=0.78e-3, requests_per_s=1000)
@@ -435,6 +454,8 @@ QUEUED = load(outstanding=8, ops_per_s=8000, latency_s=1e-3, on_cpu=0.1, device=
         ),
         # Operations wait for each other where one takes 1.6 times as long as with fewer in flight: here 1 ms.
         (QUEUED, "fewer", (fewer(1e-3 / 1.55), fewer(1e-3 / 1.65)), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        # Of two, one can wait for the other; one alone cannot.
+        (QUEUED, "outstanding", (1, 2), (UNKNOWN, Bottleneck.DEVICE_SATURATED)),
     ],
 )
 def test_a_limiter_is_named_on_one_side_of_its_threshold(

@@ -115,3 +115,25 @@ def test_where_no_key_can_be_kept_a_run_is_made_all_the_same(tmp_path: Path, key
 
     assert not (bundle.path / MAKER).exists()
     assert not is_own(bundle.path, tmp_path / "runs")
+
+
+def test_a_plan_that_was_read_of_another_folder_in_the_place_is_not_proved_by_the_own_run(tmp_path: Path) -> None:
+    mine = begun(tmp_path / "runs")
+    mine.seal()
+    away = mine.path.rename(tmp_path / "away")
+    theirs = begun(tmp_path / "theirs", name="theirs")
+    theirs.seal()
+    theirs.path.rename(mine.path)
+    opened = RunBundle.open(mine.path)
+    mine.path.rename(tmp_path / "again")
+    away.rename(mine.path)
+
+    assert not opened.is_own(tmp_path / "runs")
+    assert RunBundle.open(mine.path).is_own(tmp_path / "runs")
+
+
+def test_a_run_of_ones_own_stays_so_in_a_folder_of_several_users(tmp_path: Path) -> None:
+    bundle = begun(tmp_path / "runs")
+    (tmp_path / "runs").chmod(0o777)
+
+    assert is_own(bundle.path, tmp_path / "runs")

@@ -228,6 +228,20 @@ def test_a_pause_of_the_client_is_a_mark_with_its_own_during() -> None:
     assert during.iops == 0
 
 
+def test_the_first_fifty_of_what_was_detected_are_marks_beside_all_that_were_given() -> None:
+    run = one_phase(steady_stream(per_s=50, seconds=10, latency_ns=1000), seconds=10, interval_s=1.0, last=9.9)
+    begins_ns = [PHASE_NS + round(0.1 * number * NS) for number in range(60)]
+    run.lines[-2:-2] = [
+        events.Paused(t_ns=begun_ns + 1, phase_index=0, begun_ns=begun_ns, paused_ns=NS) for begun_ns in begins_ns
+    ]
+
+    document = judged(run)
+
+    detected = [mark.phase_s for mark in document.marks if mark.source == DETECTED]
+    assert detected == pytest.approx([0.1 * number for number in range(50)])
+    assert [mark.label for mark in given(document)] == ["last"]
+
+
 @pytest.mark.parametrize(("change", "is_marked"), [(0.049, False), (0.051, True), (-0.049, False), (-0.051, True)])
 def test_a_rate_that_changes_by_a_twentieth_is_a_mark(change: float, is_marked: bool) -> None:
     run = one_phase(steady_stream(per_s=100, seconds=30, latency_ns=1_000_000), seconds=30, interval_s=1.0)
@@ -286,6 +300,15 @@ def test_the_interval_of_a_ratio_holds_it_as_often_as_it_says() -> None:
 def test_a_ratio_to_what_may_be_nothing_has_no_interval() -> None:
     assert ratio_interval(1.0, (0.0, 2.0), 1.0, (0.5, 1.5)) is None
     assert ratio_interval(2.0, (1.0, 4.0), 0.0, (0.0, 1.0)) == (0.0, 1.0)
+    assert ratio_interval(2.0, (1.0, 4.0), 0.5, (-0.5, 1.0)) == (0.0, 1.0)
+
+
+def test_the_interval_of_a_ratio_is_the_same_in_every_unit() -> None:
+    in_seconds = ratio_interval(100.0, (90.0, 115.0), 75.0, (70.0, 82.0))
+    in_hours = ratio_interval(100 / 3600, (90 / 3600, 115 / 3600), 75 / 3600, (70 / 3600, 82 / 3600))
+
+    assert in_seconds is not None
+    assert in_hours == pytest.approx(in_seconds, rel=1e-12)
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
+import re
+import shutil
+import subprocess
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from suite.mutation import coverage_map
+from suite.mutation import __main__ as runner
+from suite.mutation import coverage_map, trial
 from suite.mutation.mutants import Mutant, list_mutants, sample
-from suite.mutation.survivors import read_reasons
+from suite.mutation.survivors import Change, read_reasons
 
 CODE = """
     SHARE = 0.5
@@ -93,3 +97,93 @@ def test_each_survivor_of_the_list_has_a_reason_and_a_line_of_its_file() -> None
 
     for change in read_reasons():
         assert change.code in {line.strip() for line in (root / change.file).read_text().splitlines()}, change
+
+
+NUMBERS = """
+    import itertools
+    import time
+
+
+    def numbers():
+        for number in itertools.count():
+            yield number
+            time.sleep(0.1)
+"""
+CHOICES = """
+    from assay.numbers import numbers
+
+
+    def first_number() -> int:
+        for number in numbers():
+            break
+        return number
+
+
+    def has_either(first: bool, second: bool) -> bool:
+        return first or second
+
+
+    def has_any(first: bool, last: bool) -> bool:
+        return first or last
+"""
+TESTS_OF_CHOICES = """
+    from assay.analysis.choices import first_number, has_either
+
+
+    def test_first_number() -> None:
+        assert first_number() == 0
+
+
+    def test_has_either() -> None:
+        assert has_either(True, True)
+"""
+CHANGED = {
+    "killed": ("for number in numbers():", "for number in []:"),
+    "timed out": ("break", "continue"),
+    "survived": ("return first or second", "return first and second"),
+    "excused": ("return first or last", "return first and last"),
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one module that is mutated, and its tests."""
+    root = Path(__file__).parents[2]
+    packages = ("src/assay", "src/assay/analysis", "src/assay/compare", "tests/suite", "tests/suite/mutation")
+    for package in packages:
+        (tmp_path / package).mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+    shutil.copy2(root / "tests/suite/mutation/pytest_lines.py", tmp_path / "tests/suite/mutation")
+    (tmp_path / "src/assay/analysis/choices.py").write_text(textwrap.dedent(CHOICES).lstrip())
+    (tmp_path / "src/assay/numbers.py").write_text(textwrap.dedent(NUMBERS).lstrip())
+    (tmp_path / "tests/unit").mkdir()
+    (tmp_path / "tests/unit/test_choices.py").write_text(textwrap.dedent(TESTS_OF_CHOICES).lstrip())
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / ".gitignore").write_text("build/\n")
+    return tmp_path
+
+
+@pytest.mark.long
+def test_mutants_are_killed_by_tests_or_survive_and_each_is_tested_once(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = repository / "src/assay/analysis/choices.py"
+    code = source.read_text()
+    known = Change("src/assay/analysis/choices.py", *CHANGED["excused"])
+    monkeypatch.setattr(runner, "read_reasons", lambda: {known: "No program asks."})
+    monkeypatch.setattr(trial, "FIXTURES_S", 5.0)
+    monkeypatch.setenv("ASSAY_MUTANTS", "0")
+
+    status = runner.main(repository)
+
+    printed = capsys.readouterr().out
+    for outcome, (line, change) in CHANGED.items():
+        assert re.search(rf"^{outcome} .*: {re.escape(line)}  =>  {re.escape(change)}$", printed, re.MULTILINE)
+    assert "1 killed, 1 timed out, 1 survived with a reason, 1 without" in printed
+    assert status == 1  # two of three, without the one that has a reason
+    assert source.read_text() == code
+
+    monkeypatch.setattr(runner, "test_mutant", None)  # a second run has the outcomes
+
+    assert runner.main(repository) == 1
+    assert capsys.readouterr().out == printed

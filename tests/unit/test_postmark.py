@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import plan
-from assay.errors import InputError
+from assay.errors import FrontEndError, InputError
 from assay.plan.walk import job_groups, job_ops
 from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
+from assay.tools.postmark.conversation import Conversation
 from assay.tools.postmark.output import progress_of, report_of
 from assay.tools.postmark.rates import ResultRow, beside, row_of, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
@@ -471,3 +472,46 @@ def test_published_results_make_the_table_that_they_were_published_as(path: Path
 @pytest.mark.parametrize("blank", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u3000"])
 def test_a_number_with_a_rare_blank_behind_it_is_a_number(blank: str) -> None:
     assert whole_number(f"4{blank}") == 4
+
+
+class Silent:
+    """Runs nothing, and says nothing."""
+
+    def measure(self, words: Sequence[str]) -> int:
+        """Take the words of a run."""
+        del words
+        return 0
+
+    def say(self, text: str) -> None:
+        """Take a text."""
+        del text
+
+    def may_write(self, name: str) -> bool:
+        """Write nothing."""
+        del name
+        return False
+
+    def check_action(self, what: str) -> None:
+        """Do nothing else."""
+        raise AssertionError(what)
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_more_lines_than_anybody_writes_are_refused_also_in_files_that_load_files(
+    tmp_path: Path, is_loaded: bool
+) -> None:
+    (tmp_path / "0").write_text("\n" * (100 if is_loaded else 100_001))
+    for depth in range(1, 5):
+        (tmp_path / str(depth)).write_text(f"load {tmp_path / str(depth - 1)}\n" * 50)
+
+    with pytest.raises(FrontEndError, match="these are more than 100000 lines"):
+        Conversation(Silent()).read(str(tmp_path / ("4" if is_loaded else "0")))
+
+
+def test_a_long_line_is_cut_in_what_is_said_of_it(tmp_path: Path) -> None:
+    (tmp_path / "commands").write_text("x" * 100_000)
+
+    with pytest.raises(FrontEndError) as refused:
+        Conversation(Silent()).read(str(tmp_path / "commands"))
+
+    assert len(str(refused.value)) < 300

@@ -9,7 +9,7 @@ from scipy import stats
 
 from assay.analysis.arrays import IntArray
 from assay.analysis.statistics import rank_sum
-from assay.analysis.statistics.ratio import RatioMethod, ratio_between, runs_needed, spread
+from assay.analysis.statistics.ratio import RatioMethod, p_by_t, p_of_pairs_by_t, ratio_between, runs_needed, spread
 
 TRIALS = 20_000
 CV = 0.05
@@ -68,6 +68,34 @@ def test_values_that_are_all_equal_show_no_difference() -> None:
     assert rank_sum.p_value([5.0] * 6, [5.0] * 7) == rank_sum.p_normal([5.0] * 6, [5.0] * 7) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("n", "ends"),
+    [
+        # P(U <= 0) of 4 and 4 is 1 / 70, P(U <= 1) is 2 / 70: one value at each end is left, and so all are inside.
+        (4, (-30, 3)),
+        # P(U <= 2) of 5 and 5 is 4 / 252, P(U <= 3) is 7 / 252: the ends are the third of each side.
+        (5, (-38, 2)),
+    ],
+)
+def test_the_ends_of_a_shift_are_the_differences_that_the_distribution_leaves(
+    n: int, ends: tuple[float, float]
+) -> None:
+    # Their differences are 0 to n - 1, less 0, 10, 20, ..: all of them differ.
+    a, b = [10.0 * i for i in range(n)], [float(i) for i in range(n)]
+
+    middle, low, high = rank_sum.shift(a, b, 0.95)
+
+    assert (low, high) == ends
+    assert rank_sum.shift(b, a, 0.95) == (-middle, -high, -low)
+
+
+def test_three_and_three_values_have_no_interval_at_95_percent() -> None:
+    # The smallest P is 1 / 20.
+    assert rank_sum.shift([1, 2, 3], [4, 5, 6], 0.89) == (3, 1, 5)
+    with pytest.raises(ValueError, match="3 and 3"):
+        rank_sum.shift([1, 2, 3], [4, 5, 6], 0.95)
+
+
 def test_the_smallest_p_are_those_of_so_few_runs() -> None:
     smallest = {n: rank_sum.p_value(range(n), range(n, 2 * n)) for n in (3, 4, 5, 6)}
 
@@ -123,6 +151,24 @@ def test_outliers_among_the_runs_do_not_make_an_interval_wrong() -> None:
         inside += (found.low or 0) <= TRUE <= (found.high or 0)
 
     assert inside / trials >= 0.93
+
+
+def test_p_by_t_is_that_of_scipy() -> None:
+    a, b = [99.0, 100.0, 103.0, 98.0], [104.0, 101.0, 106.0]
+    pairs = list(zip(a, b, strict=False))
+
+    welch = stats.ttest_ind(np.log(b), np.log(a), equal_var=False).pvalue
+    paired = stats.ttest_1samp(np.log(b) - np.log(a[:3]), 0.0).pvalue
+
+    assert p_by_t(a, b) == pytest.approx(welch, rel=1e-9)
+    assert p_of_pairs_by_t(pairs) == pytest.approx(paired, rel=1e-9)
+    assert (p_by_t([1.0], b), p_of_pairs_by_t(pairs[:1])) == (None, None)
+
+
+@pytest.mark.parametrize(("ratio", "p"), [(1.0, 1.0), (2.0, 0.0)])
+def test_values_that_do_not_vary_are_alike_or_differ_for_sure(ratio: float, p: float) -> None:
+    assert p_by_t([3.0] * 3, [3.0 * ratio] * 3) == p
+    assert p_of_pairs_by_t([(3.0, 3.0 * ratio)] * 3) == p
 
 
 def test_runs_needed_are_those_of_the_formula() -> None:

@@ -14,7 +14,7 @@ from assay.tools.registry import TOOLS
 SOURCE = Path(assay.__file__).parent
 COMMAND = re.compile(r"(?<![\w./-])assay ([a-z][a-z_-]*)([^'`.;:()]*)")
 OPTION = re.compile(r"(?<!\S)(--?[a-zA-Z][a-z-]*)")
-NO_COMMANDS = frozenset({"and", "command", "itself", "that"})
+NO_COMMANDS = frozenset({"and", "command", "itself", "on", "that"})
 """Words that follow the program's name in a sentence."""
 
 

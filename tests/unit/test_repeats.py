@@ -209,6 +209,9 @@ def test_rates_with_a_flush_are_summed_with_it(one: Result) -> None:
 
     assert found.is_with_flush
     assert found.iops.value == pytest.approx(5_000, rel=1e-3)
+    # A rate with a flush and one without are not of one thing.
+    mixed = summed(one, QUIET, {repeat: flushed[repeat] for repeat in (0, 1)})  # type: ignore[misc]
+    assert (mixed.iops.value, mixed.counted) == (None, ())
 
 
 # -- a whole run -------------------------------------------------------------------------------------------------------

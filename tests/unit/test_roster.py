@@ -1,6 +1,7 @@
 """Who is taken for lost, who is let in, and what of their words is believed: without a network."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 
 from assay import __version__, events
 from assay.bundle.client_set import Role
+from assay.bundle.strict_json import decode
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
 from assay.cluster.join_file import new_join
-from assay.cluster.roster import LOST_BEATS, WATCH_S, Connected, Roster, expected_by
-from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of
+from assay.cluster.roster import FIRST_WORD_BYTES, FIRST_WORDS, LOST_BEATS, WATCH_S, Connected, Roster, expected_by
+from assay.cluster.wire import CARD, Card, ClientWord, EchoAt, Facts, Told, card_of
+from assay.host.facts import Fact
 from unit.memory_run import hello
 
 S = 1_000_000_000
@@ -46,6 +49,7 @@ class Server:
         self.stream_comms: dict[str, Comm] = {}
         self.workers: dict[str, State] = {}
         self.removed: list[str] = []
+        self.faults: dict[str, str] = {}
 
     async def remove_worker(self, worker: str, **_: object) -> None:
         """Note it."""
@@ -188,6 +192,32 @@ def test_a_card_is_no_longer_than_cards_are() -> None:
         card_of(b" " * (1 << 17))
 
 
+def test_what_a_client_answers_has_the_limits_of_what_is_kept() -> None:
+    roster, _ = attached()
+    found = card(roster)
+    machine = msgspec.structs.replace(found.hello.machine, ram_bytes=1 << 80)
+    with pytest.raises(ValueError, match="beyond all that is counted"):
+        msgspec.structs.replace(found, hello=msgspec.structs.replace(found.hello, machine=machine)).__post_init__()
+    fact = Fact(key="k", value=1, source="s")
+    for facts, said in (
+        ((fact,) * 20_001, "20001 facts"),
+        ((msgspec.structs.replace(fact, value=1 << 65),), "beyond all that is counted"),
+        ((msgspec.structs.replace(fact, value=("x" * 20_000,)),), "20000 characters"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            decode(b'{"type":"Facts","facts":' + _json(facts) + b"}", Facts)
+    for address in ("--help", "a.example", "1.2.3.4:5 --x", ""):
+        with pytest.raises(ValueError, match="does not appear"):
+            EchoAt(address=address, port=1, key=b"k")
+    for port, key in ((0, b"k"), (1 << 16, b"k"), (1, b"k" * 2000)):
+        with pytest.raises(ValueError, match="nobody can be asked"):
+            EchoAt(address="192.0.2.1", port=port, key=key)
+
+
+def _json(facts: tuple[Fact, ...]) -> bytes:
+    return json.dumps([msgspec.to_builtins(fact) for fact in facts]).encode()
+
+
 def test_who_came_before_it_was_known_who_is_expected_is_dismissed_then() -> None:
     roster, server = attached()
     stranger = join(roster, server, card(roster, "stranger"), name="stranger")
@@ -278,6 +308,47 @@ def test_who_says_what_is_no_event_is_given_up() -> None:
     (gone,) = heard(roster)
     assert isinstance(gone, Gone)
     assert "no event" in gone.reason
+    assert gone.is_lie
+
+
+def _is_lost_by(*lines: bytes, times: int = 1) -> str:
+    """Say why the leader gives a client up that says these lines so often; nothing where it does not."""
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    async def say_it() -> None:
+        for number in range(times):
+            say(server, worker, number, *lines)
+        await asyncio.sleep(0)
+
+    asyncio.run(say_it())
+    if not server.removed:
+        return ""
+    roster.remove_worker(server, worker)  # type: ignore[arg-type]
+    gone = heard(roster)[-1]
+    assert isinstance(gone, Gone)
+    assert gone.is_lie
+    return gone.reason
+
+
+def test_who_says_more_than_a_client_says_is_given_up_before_it_fills_memory() -> None:
+    warning = msgspec.json.encode(events.Warning(t_ns=1, phase_index=None, id="x", text="w"))
+
+    assert _is_lost_by(warning, times=FIRST_WORDS // 2) == ""
+    assert "10001 events in" in _is_lost_by(*[warning] * (FIRST_WORDS + 1))
+    assert "bytes in" in _is_lost_by(*[b" " * (FIRST_WORD_BYTES // 8)] * 9)
+
+
+def test_a_reason_is_as_long_as_a_reason_is() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    say(server, worker, 0, is_over=True, error="e" * 10**6)
+    ended = heard(roster)[-1]
+
+    assert isinstance(ended, Ended)
+    assert ended.error is not None
+    assert len(ended.error) == 500
 
 
 def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> None:

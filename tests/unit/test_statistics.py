@@ -200,6 +200,32 @@ def bucketed(*parts: tuple[float, float, int], seed: int = 1) -> tuple[FloatArra
     return found, counts.astype(np.int64)
 
 
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        # Sixteen classes of an eighth of an octave are four times.
+        ({0: 600, 16: 400}, [0.6, 0.4]),
+        ({0: 600, 15: 400}, [1.0]),
+        # What counts is where the peaks are, and not the ends of what is around them.
+        ({0: 500, 15: 400, 16: 100}, [1.0]),
+        ({-1: 100, 0: 500, 15: 400}, [1.0]),
+        ({-1: 100, 0: 400, 16: 400, 17: 100}, [0.5, 0.5]),
+        # A valley lies between two peaks: the end of the second, however steep, is none.
+        ({0: 2000, **dict.fromkeys(range(1, 20), 400), 20: 900, 21: 60}, [1.0]),
+        ({-1: 60, 0: 2000, **dict.fromkeys(range(1, 20), 400), 20: 900}, [1.0]),
+    ],
+)
+def test_two_modes_have_a_valley_between_peaks_that_lie_four_times_apart(
+    counts: dict[int, int], shares: list[float]
+) -> None:
+    values = np.array([2 ** (10 + (place + 0.5) / 8) for place in counts])
+
+    modes = find_modes(values, np.array(list(counts.values())))
+
+    assert [mode.share for mode in modes] == pytest.approx(shares)
+    assert modes[0].at == pytest.approx(2 ** (10 + 0.5 / 8))
+
+
 def test_the_modes_of_a_cache_a_server_and_a_disk_are_told_apart() -> None:
     modes = find_modes(*bucketed((2000, 0.3, 9000), (100_000, 0.3, 800), (8e6, 0.4, 1000)))
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from assay.cli.comparing import asked_of_surfaces
 from assay.compare.comparison import compare
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.compare.surfaces.surface import ComparedSurface
@@ -142,6 +143,40 @@ def test_short_sizes() -> None:
 def test_what_is_no_region_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         parse_region(text)
+
+
+def test_twenty_regions_are_taken_and_no_more() -> None:
+    region = "small: file<=2M"
+
+    assert len(asked_of_surfaces([region] * 20, None, None).regions) == 20
+    with pytest.raises(InputError, match="more than 20"):
+        asked_of_surfaces([region] * 21, None, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_any"),
+    [
+        ((None, None, None), False),
+        ((["small: file<=2M"], None, None), True),
+        ((None, "64K:1", None), True),
+        ((None, None, "640MB/s"), True),
+    ],
+)
+def test_a_region_weights_and_a_ceiling_each_take_a_surface(
+    asked: tuple[list[str] | None, str | None, str | None], *, is_any: bool
+) -> None:
+    assert asked_of_surfaces(*asked).is_any is is_any
+
+
+def test_a_region_has_so_many_letters_and_weights_so_many_sizes() -> None:
+    bounds, sizes = ": file<=2M", [f"{size}K:1" for size in range(1, 202)]
+
+    assert len(parse_region("r" * (200 - len(bounds)) + bounds).name) == 200 - len(bounds)
+    with pytest.raises(InputError):
+        parse_region("r" * (201 - len(bounds)) + bounds)
+    assert len(parse_weights(",".join(sizes[:200]), "--weights").shares) == 200
+    with pytest.raises(InputError, match="more than 200 sizes"):
+        parse_weights(",".join(sizes), "--weights")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "64K", "64K:x", "64K:0", "0:1", "many:1", "64K:-1"])

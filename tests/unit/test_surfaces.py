@@ -9,6 +9,7 @@ import scipy.special
 import scipy.stats
 
 from assay.analysis.statistics.moderated import common_variance
+from assay.compare.run_means import run_means
 from assay.compare.surfaces.cell_differences import CellDifference, differences_of, never_worse
 from assay.compare.surfaces.cell_means import SurveyedCells
 from assay.compare.surfaces.landmarks import _cliffs, odd_cells
@@ -297,6 +298,31 @@ def test_a_test_of_two_cells_is_no_surface() -> None:
 
     with pytest.raises(ValueError, match="not enough values"):
         compared(arm("a", rates), arm("b", rates, begin=30), rates)
+
+
+@pytest.mark.parametrize(
+    ("weights", "runs"),
+    [
+        # By logarithms: the rates are 1 and 4 in the middle, 2.5 together. The second run is 1 above the first rate's.
+        (None, (2.0, 3.5)),
+        # Three quarters of the weight are the second rate's, which is 3.25 together: the second run has too little.
+        ([1.0, 3.0], (3.25 - 0.25,)),
+        ([3.0, 1.0], (1.75 - 0.75, 1.75 + 1)),
+    ],
+)
+def test_a_run_that_lacks_a_rate_stands_for_it_by_what_it_has_of_the_others(
+    weights: list[float] | None, runs: tuple[float, ...]
+) -> None:
+    # The first run has both rates, 0 and 4; the second the first rate alone, 2.
+    side = [{"x": 0.0, "y": 2.0}, {"x": 4.0}]
+
+    found = run_means(side, side, weights, rounds=[("x", "x"), ("y", "y"), ("z", "x")])
+
+    assert found is not None
+    assert [math.log(mean) for mean in found.a] == pytest.approx(runs)
+    assert found.b == found.a
+    # Two rounds that both sides have are too few for pairs.
+    assert found.pairs == ()
 
 
 @pytest.mark.parametrize(("times", "is_cliff"), [(2.99, False), (3.01, True)])

@@ -1,5 +1,6 @@
 """Does what changes with time fall on all sides alike, and do rounds end for precision and never for a difference?"""
 
+import math
 from itertools import islice
 
 import msgspec
@@ -27,7 +28,7 @@ def row(interval: tuple[float, float] | None, metric: str = "iops") -> Row:
     side = Side(values=(1.0,), median=1.0, measures=("storage",), left_out=())
     return Row(
         label="a", title="a", metric=metric, unit="ops/s", a=side, b=side, ratio=1.0, interval=interval, range=None,
-        p=None, verdict=ComparisonVerdict.INCONCLUSIVE, reason="", runs_needed=None,
+        p=None, verdict=ComparisonVerdict.INCONCLUSIVE, reason="", runs_needed=None, pairs=0,
     )  # fmt: skip
 
 
@@ -50,3 +51,13 @@ def test_rounds_end_where_every_rate_is_known_well_enough_whatever_the_ratio() -
     assert not is_enough(compared(row(None)), 5)
     nothing = msgspec.structs.replace(row(None), ratio=None)
     assert not is_enough(compared(nothing), 5)
+
+
+def test_rounds_may_end_after_five_seven_and_ten() -> None:
+    assert [rounds for rounds in range(20) if is_enough(compared(row((0.98, 1.02))), rounds)] == [5, 7, 10]
+
+
+@pytest.mark.parametrize(("half", "is_known"), [(0.0299, True), (0.0301, False)])
+def test_a_rate_is_known_where_half_of_its_interval_is_the_difference_that_matters(half: float, is_known: bool) -> None:
+    # 3 %, on the scale of the logarithm, on which distances are ratios.
+    assert is_enough(compared(row((2 * math.exp(-half), 2 * math.exp(half)))), 5) is is_known

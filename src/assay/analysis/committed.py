@@ -97,7 +97,8 @@ def _dirty_before(subject: Subject) -> float | None:
     """Bytes of the operation's sets that were dirty when the phase began; None where that is not known."""
     record = subject.record
     earlier = [phase for phase in subject.run.phases if phase.index < record.index]
-    if not earlier or _flush_after(earlier[-1]) or any(step.step in _FLUSHES for step in record.steps if step.achieved):
+    flushes = (step for step in record.steps if step.step in _FLUSHES and step.achieved)
+    if not earlier or _flush_after(earlier[-1]) or any(step.t_ns <= record.start_ns for step in flushes):
         return 0.0  # a set that was laid out was flushed
     looked = {
         event.set: event

@@ -25,7 +25,7 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
         return hit
     cached_ns = _cached_read_ns(subject)
     modes = find_modes(*latencies.buckets())
-    if cached_ns is None or len(modes) == 1 or not modes:
+    if cached_ns is None or len(modes) <= 1:
         return hit
     fast = [mode for mode in modes if mode.at < thresholds.CACHED_LATENCY * cached_ns]
     if not fast:

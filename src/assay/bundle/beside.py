@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.bundle.durable import close, sync_folder, write_synced
-from assay.errors import BundleError
+from assay.bundle.opened_folder import OpenedFolder, open_folder
+from assay.errors import BundleError, InputError
 
 _LOCK_TRIES, _LOCK_PAUSE_S = 100, 0.05
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,6 +32,24 @@ def replace_beside(folder: Path, name: str, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise
     sync_folder(folder)
+
+
+@contextlib.contextmanager
+def to_change(folder: Path) -> Iterator[OpenedFolder]:
+    """Open a run's folder to change what lies there: it leads nowhere else from then on, whoever renames what meanwhile.
+
+    Raises:
+        BundleError: it cannot be opened.
+        InputError: it is a link.
+    """
+    with contextlib.ExitStack() as opened:
+        try:
+            found = opened.enter_context(open_folder(folder))
+        except NotADirectoryError as error:
+            raise InputError(f"{folder}: is a link, which is not followed; name the run itself") from error
+        except OSError as error:
+            raise BundleError(f"{folder}: cannot be opened: {error.strerror}. Check its permissions") from error
+        yield found
 
 
 @contextlib.contextmanager

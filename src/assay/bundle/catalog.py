@@ -1,11 +1,12 @@
 """Which runs are there, and which one does the user mean?
 
-The folders are the truth; `kept_list.py` only saves reading and judging every run again. Where it cannot be kept at all (a
-read-only folder, a file system without shared memory) that is done each time instead. What a run came to is for its numbers
-to say; it is worked out when it is first asked for. Whatever a folder holds, it is one line of the list, and no other line
-depends on it.
+The folders are the truth; `kept_list.py` only saves reading and judging every run again. Where it cannot be kept at all (no
+folder of the user's own, a file system without shared memory) that is done each time instead. What a run came to is for its
+numbers to say; it is worked out when it is first asked for. Whatever a folder holds, it is one line of the list, and no
+other line depends on it.
 """
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay import config, xdg
+from assay import config, own_files, xdg
 from assay.bundle import files
-from assay.bundle.kept_list import CATALOG, CameTo, Entry, HeadRate, KeptList, seal_of
+from assay.bundle.kept_list import CameTo, Entry, HeadRate, KeptList, catalog_of, seal_of
+from assay.bundle.opened_folder import OpenedFolder, open_folder
 from assay.bundle.original import FOREIGN
 from assay.bundle.remarks import Remarks, change_remarks, is_name, remarks_of
 from assay.errors import BundleError, InputError
@@ -73,6 +75,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Results by their level of trust: `yes`, `weak`, `no`."""
     is_foreign: bool = False
     """Whether another tool measured it, and it was imported."""
+    owner: str | None = None
+    """User to whom its folder belongs; None: who lists it."""
 
 
 def runs_directory(override: Path | None) -> Path:
@@ -107,7 +111,7 @@ def list_runs(
         return ()
 
     def listed(kept: KeptList | None) -> tuple[RunSummary, ...]:
-        entries = _entries(runs, folders) if kept is None else kept.entries(runs, folders, _entry)
+        entries = list(_entries(runs, folders)) if kept is None else kept.entries(runs, folders, _entry)
         found = (_summary(entry, remarks_of(runs / entry.run_id)) for entry in entries)
         wanted = sorted(
             (run for run in found if is_wanted is None or is_wanted(run)),
@@ -116,25 +120,28 @@ def list_runs(
         )
         if judge is None:
             return tuple(wanted)
-        return tuple(_judged(runs, wanted, {entry.run_id: entry.seal for entry in entries}, judge, kept))
+        return tuple(_judged(runs, wanted, {entry.run_id: entry for entry in entries}, judge, kept))
 
+    catalog = catalog_of(runs)
+    if catalog is None:
+        return listed(None)
     try:
-        with closing(KeptList(runs / CATALOG)) as kept:
+        with closing(KeptList(catalog)) as kept:
             return listed(kept)
     except sqlite3.OperationalError:
         return listed(None)
     except sqlite3.DatabaseError:
         # Not a database any more. It holds nothing that the folders do not.
-        (runs / CATALOG).unlink(missing_ok=True)
+        catalog.unlink(missing_ok=True)
     try:
-        with closing(KeptList(runs / CATALOG)) as kept:
+        with closing(KeptList(catalog)) as kept:
             return listed(kept)
     except sqlite3.DatabaseError:
         return listed(None)
 
 
 def _judged(
-    runs: Path, found: Sequence[RunSummary], seals: dict[str, str], judge: Judge, kept: KeptList | None
+    runs: Path, found: Sequence[RunSummary], entries: dict[str, Entry], judge: Judge, kept: KeptList | None
 ) -> Iterator[RunSummary]:
     """Fill in what the sealed runs came to."""
     known = {} if kept is None else kept.judged(judge.version)
@@ -142,27 +149,38 @@ def _judged(
         if run.state != SEALED:
             yield run
             continue
-        seal = seals[run.run_id]
-        came_to = known.get(seal)
+        entry = entries[run.run_id]
+        came_to = known.get((entry.seal, entry.owner))
         if came_to is None:
             try:
-                came_to = judge(runs / run.run_id)
-            except BundleError:
+                came_to = _judge(runs / run.run_id, entry, judge, kept)
+            except (BundleError, OSError):
                 yield msgspec.structs.replace(run, state=DAMAGED, exit_code=None)
                 continue
-            # The run that was judged, and no other that was put in its place meanwhile.
-            if kept is not None and seal and seal_of(runs / run.run_id) == seal:
-                kept.keep(seal, judge.version, came_to)
         yield msgspec.structs.replace(run, exit_code=came_to.exit_code, head=came_to.head, trust=came_to.trust)
 
 
-def _entries(runs: Path, names: Iterable[str]) -> list[Entry]:
-    found = (_entry(runs / name) for name in names)
-    return [entry for entry in found if entry is not None]
+def _judge(folder: Path, entry: Entry, judge: Judge, kept: KeptList | None) -> CameTo:
+    """Judge the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
+    with open_folder(folder) as opened:
+        if (seal_of(opened.place), opened.owner) != (entry.seal, entry.owner):
+            raise BundleError(f"{folder}: another was put in its place")
+        came_to = judge(opened.place)
+        if kept is not None and entry.seal and opened.is_fixed():
+            kept.keep(opened, judge.version, came_to)
+    return came_to
 
 
-def _entry(folder: Path) -> Entry | None:
+def _entries(runs: Path, names: Iterable[str]) -> Iterator[Entry]:
+    for name in names:
+        with contextlib.suppress(OSError), open_folder(runs / name) as opened:
+            if entry := _entry(opened):
+                yield entry
+
+
+def _entry(opened: OpenedFolder) -> Entry | None:
     """Read one run; None when the folder holds none, or was removed this moment."""
+    folder = opened.place
     if not files.is_run(folder):
         return None
     try:
@@ -170,12 +188,12 @@ def _entry(folder: Path) -> Entry | None:
     except BundleError:
         if not folder.is_dir():
             return None
-        return Entry(run_id=folder.name, started_utc="", load="", command="", targets=(), state=DAMAGED,
-                     exit_code=None, seconds=None, seal="")  # fmt: skip
+        return Entry(run_id=opened.name, started_utc="", load="", command="", targets=(), state=DAMAGED,
+                     exit_code=None, seconds=None, seal="", owner=opened.owner)  # fmt: skip
     directories = {fact.key: str(fact.value) for fact in head.facts}
     is_sealed, is_foreign = isinstance(head, files.Manifest), plan.origin.front_end == FOREIGN
     return Entry(
-        run_id=folder.name,
+        run_id=opened.name,
         started_utc=head.info.started_utc,
         load=plan.name,
         command=head.info.command,
@@ -185,6 +203,7 @@ def _entry(folder: Path) -> Entry | None:
         seconds=None if is_foreign else head.info.seconds,
         seal=seal_of(folder) if is_sealed else "",
         is_foreign=is_foreign,
+        owner=opened.owner,
     )
 
 
@@ -205,6 +224,7 @@ def _summary(entry: Entry, said: Remarks) -> RunSummary:
         head=None,
         trust=None,
         is_foreign=entry.is_foreign,
+        owner=own_files.stranger(entry.owner),
     )
 
 

@@ -18,9 +18,11 @@ from assay.bundle.files import ClientEntry, Manifest
 from assay.bundle.inside import read_inside
 from assay.bundle.kept_marks import add_mark
 from assay.bundle.maker import MAKER, sign
+from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import NOTHING, write_remarks
 from assay.bundle.run_bundle import RunBundle, parquet, table_file
 from assay.bundle.run_folder import make_run_folder
+from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
 from assay.errors import BundleError
 from assay.events import Event
@@ -63,7 +65,7 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
     made_anew = {MAKER, CLIENTS, *(table_file(name) for name in COLUMNS)}
     for name in head.files:
         if name not in made_anew and not Path(name).match(files.EVENTS):
-            (path / name).parent.mkdir(exist_ok=True)
+            _make_stream_folder(path)
             files.write_durably(path / name, read_inside(of.path, name))
     streams = {client: collected.get(client) or _stream_of(of, head, client) for client in of.clients}
     for table in COLUMNS:
@@ -71,7 +73,7 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
         files.write_durably(path / table_file(table), parquet(data))
     for client, stream in streams.items():
         file = files.of_client(path, files.EVENTS, client)
-        file.parent.mkdir(exist_ok=True)
+        _make_stream_folder(path)
         files.write_durably(file, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
     write_client_set(path, found)
     _say_of_it(path, of, {client: stream.events for client, stream in streams.items()}, found)
@@ -89,6 +91,11 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
         files=entries,
     )
     files.write_seal(path, manifest)
+
+
+def _make_stream_folder(path: Path) -> None:
+    with open_folder(path) as opened:
+        (opened.place / STREAM_FOLDER).mkdir(mode=0o755, exist_ok=True)
 
 
 def _say_of_it(path: Path, of: RunBundle, told: Mapping[str, Sequence[Event]], found: ClientSet) -> None:

@@ -20,6 +20,7 @@ from assay.bundle.durable import names_in, sync_folder, write_synced
 from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
 from assay.bundle.kept_marks import MARKS
 from assay.bundle.remarks import REMARKS
+from assay.bundle.run_place import place_of, remove_in_run
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, PlanError, RunError, naming, reason_of
 from assay.events import Hello
@@ -184,7 +185,7 @@ def write_seal(folder: Path, manifest: Manifest) -> None:
     except RunError:
         # It may have its name already, and only that not be on storage: what is said not to be sealed is not.
         with contextlib.suppress(OSError):
-            (folder / MANIFEST).unlink()
+            remove_in_run(folder / MANIFEST)
         raise
 
 
@@ -198,15 +199,16 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
     Raises:
         RunError: the file could not be written; the old one, if any, is untouched.
     """
-    temporary = path.with_name(path.name + _TEMPORARY)
+    temporary = path.name + _TEMPORARY
     try:
-        # For the owner to write, whatever the umask: what others may write proves nothing.
-        write_synced(temporary, _WRITE, 0o644, data)
-        temporary.replace(path)
-        sync_folder(path.parent)
+        with place_of(path) as place:
+            # For the owner to write, whatever the umask: what others may write proves nothing.
+            write_synced(place / temporary, _WRITE, 0o644, data)
+            (place / temporary).replace(place / path.name)
+            sync_folder(place)
     except OSError as error:
         with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
-            temporary.unlink(missing_ok=True)
+            remove_in_run(path.with_name(temporary))
         raise RunError(
             f"{path}: could not be written: {reason_of(error)}. What was measured is still in '{path.parent}'; "
             "make room there or keep runs elsewhere with --runs DIR"

@@ -12,16 +12,17 @@ from pathlib import Path
 
 from assay.bundle import files
 from assay.bundle.durable import close
+from assay.bundle.run_place import open_in_run
 
 # To write, although nothing is written: over NFS a lock that nobody else may share needs that.
-_HOLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+_HOLD = os.O_RDWR
 
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[bool]:
     """Hold a run while this is entered, and say whether nobody else is known to; False: another process holds it."""
     try:
-        place = os.open(folder / files.PLAN, _HOLD)
+        place = open_in_run(folder / files.PLAN, _HOLD)
     except OSError:
         yield True
         return

@@ -27,7 +27,7 @@ LIMITS_BYTES = (
     (re.compile(r"original\.txt"), 32 * MIB),
     (re.compile(r"resolved\.json"), 64 * MIB),
     (re.compile(r"events/.*\.json|clients\.json|.*\.parquet"), 512 * MIB),
-    (re.compile(r"events/.*\.ndjson"), 16 * 1024 * MIB),
+    (re.compile(r"events/.*\.ndjson(?:\.part)?"), 16 * 1024 * MIB),
     (re.compile(r".*"), 2048 * MIB),
 )
 """Most bytes that a file of a bundle may have, by its name: what is read as a whole has to fit into memory."""

@@ -1,12 +1,18 @@
-"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite` beside the runs.
+"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite`, of one user.
 
 It holds nothing that the folders do not: it follows folders that were added, changed or removed by hand, and is made anew
-when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest
-and the version of the judgement, and found under both alone: never that of another run, of other content or of other rules.
-SQLite in WAL mode takes several writers at once.
+when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest,
+the owner of its folder and the version of the judgement, and found under all three alone: never that of another run, of
+other content, of other rules, or of a copy that another user can change while it is read. SQLite in WAL mode takes several
+writers at once.
+
+The catalog lies beside the runs where nobody else can change what lies there. Where several users keep runs, each has a
+catalog in the own cache folder. SQLite opens by name, follows links and opens its journals beside: so both places are safe
+folders, and no file there is opened that is not this user's own.
 """
 
 import contextlib
+import hashlib
 import os
 import re
 import sqlite3
@@ -16,24 +22,33 @@ from typing import Final
 
 import msgspec
 
+from assay import own_files, xdg
 from assay.bundle import files
 from assay.bundle.inside import read_inside
-from assay.errors import BundleError
+from assay.bundle.opened_folder import OpenedFolder, open_folder
+from assay.errors import BundleError, InputError
 
 CATALOG = "catalog.sqlite"
 
-_VERSION = 5
+_FOLDER = "catalogs"
+"""In the cache folder, of runs of several users."""
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What SQLite opens, by what it adds to the name."""
+
+_VERSION = 6
 _TABLES = (
     """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, load TEXT NOT NULL, command TEXT NOT NULL,
                    targets TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL, seal TEXT NOT NULL,
-                   is_foreign INTEGER NOT NULL, stamp TEXT NOT NULL)
+                   is_foreign INTEGER NOT NULL, owner INTEGER NOT NULL, stamp TEXT NOT NULL)
 """.strip(),
     """
-CREATE TABLE judged (seal TEXT PRIMARY KEY, version TEXT NOT NULL, came_to TEXT NOT NULL)
+CREATE TABLE judged (seal TEXT NOT NULL, owner INTEGER NOT NULL, version TEXT NOT NULL, came_to TEXT NOT NULL,
+                     PRIMARY KEY (seal, owner))
 """.strip(),
     """
-CREATE TABLE answers (seal TEXT PRIMARY KEY, version TEXT NOT NULL, answer TEXT NOT NULL)
+CREATE TABLE answers (seal TEXT NOT NULL, owner INTEGER NOT NULL, version TEXT NOT NULL, answer TEXT NOT NULL,
+                      PRIMARY KEY (seal, owner))
 """.strip(),
 )
 _WAIT_FOR_WRITERS_S: Final = 30.0
@@ -79,6 +94,32 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the manifest; empty for a run that has none."""
     is_foreign: bool = False
     """Whether another tool measured it."""
+    owner: int = -1
+    """User to whom its folder belongs."""
+
+
+def catalog_of(runs: Path) -> Path | None:
+    """Say where this user's catalog of a folder of runs is, or would be; None: no place would be this user's own."""
+    with contextlib.suppress(OSError, InputError):
+        resolved = own_files.safe_folder(runs)
+        if resolved.stat().st_uid == os.geteuid() and _is_own(resolved / CATALOG):
+            return resolved / CATALOG
+    with contextlib.suppress(OSError, InputError):
+        name = hashlib.sha256(os.fsencode(runs.resolve())).hexdigest()
+        path = own_files.make_safe_folder(xdg.caches() / _FOLDER) / f"{name}.sqlite"
+        return path if _is_own(path) else None
+    return None
+
+
+def _is_own(catalog: Path) -> bool:
+    """Whether all that SQLite would open of a catalog in a safe folder is this user's own, or not there."""
+    for ending in _BESIDE:
+        path = catalog.with_name(catalog.name + ending)
+        with contextlib.suppress(FileNotFoundError):
+            facts = path.lstat()
+            if facts.st_uid != os.geteuid() or own_files.refusal(facts, path, is_folder=False):
+                return False
+    return True
 
 
 class KeptList:
@@ -92,7 +133,7 @@ class KeptList:
         """Close it."""
         self._database.close()
 
-    def entries(self, runs: Path, folders: set[str], read: Callable[[Path], Entry | None]) -> list[Entry]:
+    def entries(self, runs: Path, folders: set[str], read: Callable[[OpenedFolder], Entry | None]) -> list[Entry]:
         """Give the entries of folders, reading again those that have changed; raises sqlite3.Error.
 
         Args:
@@ -100,18 +141,20 @@ class KeptList:
             folders: Names of the folders in it.
             read: Reads one run; None where the folder holds none.
         """
-        stamps = dict(self._database.execute("SELECT run_id, stamp FROM runs"))
+        stamps: dict[str, str] = dict(self._database.execute("SELECT run_id, stamp FROM runs"))
+        if not all(isinstance(name, str) for name in stamps):
+            raise sqlite3.DatabaseError("a run's name is no text")
         # Looked at again: another process may have begun a run since the folders were listed.
         gone = {name for name in stamps.keys() - folders if not (runs / name).is_dir()}
         now = {name: _stamp(runs / name) for name in folders}
         changed = {name for name in folders if stamps.get(name) != now[name]}
         if gone or changed:
-            fresh = [entry for entry in (read(runs / name) for name in changed) if entry is not None]
+            fresh = [found for found in (_stamped(runs / name, read) for name in changed) if found is not None]
             with self._transaction():
                 self._database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in gone | changed])
                 self._database.executemany(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [(*_row(entry), now[entry.run_id]) for entry in fresh],
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [(*_row(entry), stamp) for entry, stamp in fresh],
                 )
                 for table in ("judged", "answers"):
                     self._database.execute(f"DELETE FROM {table} WHERE seal NOT IN (SELECT seal FROM runs)")  # noqa: S608
@@ -119,28 +162,35 @@ class KeptList:
         rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
 
-    def judged(self, version: str) -> dict[str, CameTo]:
-        """Give what judging came to, by the seals of the runs; raises sqlite3.Error."""
-        rows = self._database.execute("SELECT seal, came_to FROM judged WHERE version = ?", (version,))
+    def judged(self, version: str) -> dict[tuple[str, int], CameTo]:
+        """Give what judging came to, by the seals of the runs and their owners; raises sqlite3.Error."""
+        rows = self._database.execute("SELECT seal, owner, came_to FROM judged WHERE version = ?", (version,))
         try:
-            return {seal: msgspec.json.decode(came_to, type=CameTo) for seal, came_to in rows}
+            return {(seal, owner): msgspec.json.decode(came_to, type=CameTo) for seal, owner, came_to in rows}
         except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
             raise sqlite3.DatabaseError(str(error)) from error
 
-    def keep(self, seal: str, version: str, came_to: CameTo) -> None:
+    def keep(self, run: OpenedFolder, version: str, came_to: CameTo) -> None:
         """Keep what judging a run came to; raises sqlite3.Error."""
         text = msgspec.json.encode(came_to).decode()
-        self._database.execute("INSERT OR REPLACE INTO judged VALUES (?, ?, ?)", (seal, version, text))
+        self._database.execute(
+            "INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", (seal_of(run.place), run.owner, version, text)
+        )
 
-    def answer(self, seal: str, version: str) -> str | None:
+    def answer(self, run: OpenedFolder, version: str) -> str | None:
         """Give what is kept to be shown of a run, in the words of whoever kept it; raises sqlite3.Error."""
-        found = self._database.execute("SELECT answer FROM answers WHERE seal = ? AND version = ?", (seal, version))
+        found = self._database.execute(
+            "SELECT answer FROM answers WHERE seal = ? AND owner = ? AND version = ?",
+            (seal_of(run.place), run.owner, version),
+        )
         row = found.fetchone()
         return None if row is None else str(row[0])
 
-    def keep_answer(self, seal: str, version: str, answer: str) -> None:
+    def keep_answer(self, run: OpenedFolder, version: str, answer: str) -> None:
         """Keep what is to be shown of a run; raises sqlite3.Error."""
-        self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (seal, version, answer))
+        self._database.execute(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", (seal_of(run.place), run.owner, version, answer)
+        )
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -160,6 +210,16 @@ def seal_of(folder: Path) -> str:
     except (OSError, BundleError):
         return ""
     return found[1].decode() if found else ""
+
+
+def _stamped(folder: Path, read: Callable[[OpenedFolder], Entry | None]) -> tuple[Entry, str] | None:
+    """Read an entry and its stamp of one and the same folder, whoever renames what meanwhile; None where there is no run."""
+    try:
+        with open_folder(folder) as opened:
+            stamp, entry = _stamp(opened.place), read(opened)
+    except OSError:
+        return None
+    return None if entry is None else (entry, stamp)
 
 
 def _stamp(folder: Path) -> str:
@@ -191,8 +251,6 @@ def _entry(row: tuple[object, ...]) -> Entry:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise sqlite3.OperationalError(f"{path} is no file")
     database = sqlite3.connect(path, timeout=_WAIT_FOR_WRITERS_S, isolation_level=None)
     try:
         database.execute("PRAGMA journal_mode = WAL")

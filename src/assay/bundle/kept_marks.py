@@ -10,7 +10,6 @@ is written to.
 import contextlib
 import enum
 import os
-import stat
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside
-from assay.bundle.durable import close
+from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
+from assay.own_files import is_own_folder
 
 MARKS = "marks.json"
 SCHEMA = "assay.marks/1"
@@ -138,20 +137,7 @@ def _held(folder: Path) -> Iterator[Path]:
         BundleError: it cannot be opened.
         InputError: it is a link, or somebody else can write to it.
     """
-    try:
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except NotADirectoryError as error:
-        raise InputError(f"{folder}: is a link, which is not followed; name the run itself") from error
-    except OSError as error:
-        raise BundleError(f"{folder}: cannot be opened: {error.strerror}. Check its permissions") from error
-    try:
-        if not is_own_folder(os.fstat(place)):
+    with to_change(folder) as opened:
+        if not is_own_folder(opened.facts):
             raise InputError(f"{folder}: is not yours alone to write; marks go into runs of your own only")
-        yield Path(f"/proc/self/fd/{place}")
-    finally:
-        close(place)
-
-
-def is_own_folder(found: os.stat_result) -> bool:
-    """Whether what was looked at is a folder of this user's that nobody else can write to."""
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+        yield opened.place

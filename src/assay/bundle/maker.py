@@ -1,29 +1,27 @@
 """Was a run made by this user in this library? Only then is it repeated without asking.
 
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
-`maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with a key
-that only this user can read (`key` in Assay's folder of the XDG data folder). Who does not have the key cannot make one, nor
-change what it stands for. Owner and mode are looked at besides: what others may write may change after it was looked at.
+`maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with the
+user's key (`user_key.py`). Who does not have the key cannot make one, nor change what it stands for. Owner and mode are
+looked at besides: what others may write may change after it was looked at. The folder that is looked at is open, and has the
+Plan that is asked about, whoever exchanges folders meanwhile.
 """
 
 import hashlib
 import hmac
 import os
-import secrets
-import stat
 from pathlib import Path
 
-from assay import xdg
+from assay import own_files
 from assay.bundle import files
-from assay.bundle.durable import close, make_folders, sync_folder, write_synced
-from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
-from assay.bundle.scripts import script_names
-from assay.errors import BundleError, InputError
+from assay.bundle.inside import open_inside, read_inside
+from assay.bundle.opened_folder import open_folder
+from assay.bundle.scripts import name_scripts, script_names
+from assay.bundle.user_key import user_key, user_key_or_new
+from assay.errors import BundleError
 from assay.plan import Plan
 
 MAKER = "maker.hmac"
-_KEY = "key"
-_KEY_BYTES = 32
 
 
 def sign(folder: Path, plan: Plan) -> None:
@@ -36,7 +34,7 @@ def sign(folder: Path, plan: Plan) -> None:
     Raises:
         RunError: the proof cannot be written.
     """
-    key = _key() or _new_key()
+    key = user_key_or_new()
     if key is not None:
         files.write_durably(folder / MAKER, f"{_proof(key, folder, plan)}\n".encode())
 
@@ -49,17 +47,22 @@ def is_own(folder: Path, plan: Plan, library: Path) -> bool:
         plan: Its Plan.
         library: Where this user's runs are kept.
     """
-    key = _key()
+    key = user_key()
     if key is None or folder.parent.resolve() != library.resolve():
         return False
     try:
-        there = [folder.stat(), *(_stat(folder, name) for name in _carried_out(folder, plan))]
-        kept = read_inside(folder, MAKER).strip()
-        proof = _proof(key, folder, plan).encode()
-    except (OSError, BundleError):
+        with open_folder(folder) as opened:
+            there = [opened.facts, *(_stat(opened.place, name) for name in _carried_out(opened.place, plan))]
+            kept = read_inside(opened.place, MAKER).strip()
+            proof = _proof(key, opened.place, plan).encode()
+            is_same = name_scripts(files.read_plan(opened.place)) == name_scripts(plan)
+        if script_names(plan):
+            # They are read again when they are carried out.
+            own_files.check_above(folder)
+    except (OSError, BundleError, own_files.NotOwnError):
         return False
     is_mine = all(found.st_uid == os.geteuid() and not found.st_mode & 0o022 for found in there)
-    return is_mine and hmac.compare_digest(kept, proof)
+    return is_mine and is_same and hmac.compare_digest(kept, proof)
 
 
 def _carried_out(folder: Path, plan: Plan) -> tuple[str, ...]:
@@ -80,49 +83,3 @@ def _proof(key: bytes, folder: Path, plan: Plan) -> str:
         with open_inside(folder, name) as file:
             lines.append(f"{files.entry_of(file).sha256}  {name}\n")
     return hmac.new(key, "".join(lines).encode(), hashlib.sha256).hexdigest()
-
-
-def _folder() -> Path | None:
-    try:
-        return xdg.folder("XDG_DATA_HOME", "~/.local/share")
-    except InputError:  # nobody knows a home
-        return None
-
-
-def _key() -> bytes | None:
-    """Read the key; None where there is none that only this user can have read or written."""
-    folder = _folder()
-    if folder is None:
-        return None
-    try:
-        place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with open_below(place, _KEY) as file:
-                found = os.fstat(file.fileno())
-                key = file.read(_KEY_BYTES + 1)
-        finally:
-            close(place)
-    except (OSError, NotRegularError):
-        return None
-    is_mine = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
-    return key if is_mine and len(key) == _KEY_BYTES else None
-
-
-def _new_key() -> bytes | None:
-    """Make a key where there is none yet; None where it cannot be kept."""
-    folder, key = _folder(), secrets.token_bytes(_KEY_BYTES)
-    if folder is None:
-        return None
-    temporary = folder / f".{_KEY}-{secrets.token_hex(8)}"
-    try:
-        make_folders(folder, mode=0o700)
-        write_synced(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, key)
-        try:
-            # Whole at once, and never in the place of one that another run has made meanwhile.
-            os.link(temporary, folder / _KEY)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_folder(folder)
-    except OSError:
-        return _key()
-    return key

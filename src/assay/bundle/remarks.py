@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside
+from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
@@ -138,12 +138,12 @@ def change_remarks(folder: Path, change: Callable[[Remarks], Remarks]) -> Remark
         InputError: of `change`, or the new is beyond the limits.
         RunError: it cannot be written.
     """
-    with alone(folder):
-        before = read_remarks(folder)
+    with to_change(folder) as opened, alone(opened.place):
+        before = read_remarks(opened.place)
         try:
             after = change(before)
         except ValueError as error:
             raise InputError(str(error)) from error
         if after != before:
-            write_remarks(folder, after)
+            write_remarks(opened.place, after)
     return after

@@ -22,9 +22,11 @@ from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.kept_marks import MARKS, KeptMark, marks_of
 from assay.bundle.maker import is_own, sign
+from assay.bundle.opened_folder import open_folder
 from assay.bundle.original import ABOUT, FOREIGN, ORIGINAL, Original, original_of, write_original
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder
+from assay.bundle.run_place import STREAM_FOLDER, remove_in_run
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
 from assay.errors import BundleError, RunError
@@ -49,6 +51,7 @@ class RunBundle:
         self._head = head
         self._read: tuple[dict[str, int], Streams] | None = None
         self._sealed_from: Streams | None = None
+        self._taken: dict[str, tuple[int, Stream]] = {}
         self._began_s: float | None = None
 
     @classmethod
@@ -113,7 +116,8 @@ class RunBundle:
             exit_code=None,
             assay_version=__version__,
         )
-        files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
+        with open_folder(path) as opened:
+            (opened.place / STREAM_FOLDER).mkdir(mode=0o755)
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = began_s
         files.write_durably(path / files.PLAN, kept.to_json())
@@ -267,7 +271,7 @@ class RunBundle:
         self._head, self._read, self._sealed_from = manifest, None, streams
         with contextlib.suppress(OSError):  # it is sealed: what stays is not looked at any more
             for path in replaced:
-                path.unlink(missing_ok=True)
+                remove_in_run(path)
 
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.
@@ -292,6 +296,10 @@ class RunBundle:
     def stream_path(self, client: str) -> Path:
         """Where the stream of a client of several goes."""
         return files.of_client(self.path, files.STREAMS, client)
+
+    def take_stream(self, client: str, stream: Stream) -> None:
+        """Hold what the stream of a client says, as it was just read: while the file has this size it is not read again."""
+        self._taken[client] = (self.stream_path(client).lstat().st_size, stream)
 
     def keep_client_set(self, found: ClientSet) -> None:
         """Write down who measures; raises RunError, and BundleError where the run is sealed."""
@@ -440,9 +448,16 @@ class RunBundle:
         if self._read is None or self._read[0] != sizes_bytes:
             self._read = (
                 sizes_bytes,
-                {client: read_stream(self.path, self._in_folder(path)) for client, path in found.items()},
+                {client: self._stream_of(client, path, sizes_bytes.get(client)) for client, path in found.items()},
             )
         return self._read[1]
+
+    def _stream_of(self, client: str, path: Path, size_bytes: int | None) -> Stream:
+        """Give what was read of this size, else read it; None: it is not there any more."""
+        taken_bytes, stream = self._taken.get(client, (None, None))
+        if stream is not None and taken_bytes == size_bytes:
+            return stream
+        return read_stream(self.path, self._in_folder(path))
 
     def _write_record(self, facts: tuple[Fact, ...]) -> None:
         self._refuse_if_sealed()

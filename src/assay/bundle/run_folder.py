@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.bundle.durable import make_folders
 from assay.errors import RunError, reason_of
+from assay.outputs import way_to
 
 _SLUG_CHARACTERS = 40
 _NAME_TRIES = 8
@@ -22,19 +23,22 @@ def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
         about: What it is about, in any words.
 
     Raises:
+        InputError: a link on the way to the runs can be somebody else's.
         RunError: it cannot be made.
     """
     stem = f"{began:%Y%m%dT%H%M%SZ}-{_slug(about)}"
     try:
-        make_folders(runs)
-        for _ in range(_NAME_TRIES):
-            path = runs / f"{stem}-{secrets.token_hex(4)}"
-            try:
-                # Whatever the umask: what others may write proves nothing (maker.py).
-                path.mkdir(mode=0o755)
-            except FileExistsError:
-                continue
-            return path
+        with way_to(next(folder for folder in (runs, *runs.absolute().parents) if folder.exists())):
+            make_folders(runs)
+        with way_to(runs) as place:
+            for _ in range(_NAME_TRIES):
+                name = f"{stem}-{secrets.token_hex(4)}"
+                try:
+                    # Whatever the umask: what others may write proves nothing (maker.py).
+                    (place / name).mkdir(mode=0o755)
+                except FileExistsError:
+                    continue
+                return runs / name
     except OSError as error:
         raise RunError(cannot_be_kept(runs, error)) from error
     raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")

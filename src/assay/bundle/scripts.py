@@ -17,6 +17,7 @@ import msgspec
 from assay.bundle import files
 from assay.bundle.durable import close
 from assay.bundle.inside import DAMAGED_CURE, NotRegularError, limit_bytes, open_below
+from assay.bundle.run_place import open_in_run
 from assay.errors import BundleError, InputError, RunError
 from assay.plan import Plan, Script
 from assay.units import format_bytes
@@ -107,7 +108,7 @@ def _opened(path: str) -> BinaryIO:
 def _copy(script: BinaryIO, path: Path, at_most: int) -> None:
     """Copy an open script; not more than it may have, whatever becomes of it meanwhile; raises OSError."""
     # For the owner to write, whatever the umask: what others may write proves nothing.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    descriptor = open_in_run(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     try:
         with open(descriptor, "wb", closefd=False) as copy:
             while at_most > 0 and (chunk := script.read(min(_CHUNK_BYTES, at_most))):

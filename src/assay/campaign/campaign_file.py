@@ -2,7 +2,7 @@
 
 TOML, documented in docs/how-to/matrix.md. It is read strictly; whatever is wrong is a `FrontEndError` with file and line. A
 campaign writes to devices as root, so words that could lead mkfs or mount to any other place than the campaign's own are
-refused here: paths, further devices, and options that mount something else.
+refused here: paths, further devices, and options that mount something else; so are loads that do more than measure.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from assay.campaign.load_words import check_words
 from assay.campaign.mkfs_options import mkfs_options
 from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines, Path
@@ -31,7 +32,6 @@ LEAST_BYTES: Final = 512 * MIB
 _LONGEST_NAME = 40
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONGEST_NAME - 1}}}", re.ASCII)
 _MEASURING = frozenset({"quick", "measure", "run", *TOOLS})
-_FOR_ALL = frozenset({"--json", "--live-json", "--runs", "--name", "--tag", "--no-report", "--quiet"})
 _MOUNT_OPTION = re.compile(r"[A-Za-z0-9_]+(=[A-Za-z0-9_.:%-]+)?", re.ASCII)
 _NO_MOUNTS_OF_ITS_OWN = frozenset(
     {
@@ -143,6 +143,11 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[CampaignLoad, ...]
 
 
+def is_name(text: str) -> bool:
+    """Whether a campaign, or a part of one, can have this name."""
+    return bool(_NAME.fullmatch(text))
+
+
 def parse(text: str, source: str) -> Campaign:
     """Read a campaign's file.
 
@@ -220,7 +225,7 @@ class _Reading:
             raise self.refuse(path, f"{value} is not from {least} to {most}")
 
     def _name(self, path: Path, name: str) -> None:
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise self.refuse(
                 path,
                 f"'{name[:_LONGEST_NAME]}' is no name: up to {_LONGEST_NAME} letters, digits, '.', '_' and '-', beginning"
@@ -308,9 +313,6 @@ class _Reading:
             raise self.refuse(
                 (*path, "command"), f"it begins with no command that measures: {', '.join(sorted(_MEASURING))}"
             )
-        for word in words:
-            if word.split("=")[0] in _FOR_ALL:
-                raise self.refuse((*path, "command"), f"{word} is for the whole campaign")
         used = list(_places(words))
         if bool(table.input) != (INPUT in used):
             raise self.refuse(path, f"{INPUT} in the command stands for the file of its 'input': one needs the other")
@@ -318,6 +320,10 @@ class _Reading:
             raise self.refuse(
                 path, f"nothing says {DIRECTORY}, which stands for the directory of the cell that is measured"
             )
+        try:
+            check_words(words, DIRECTORY, table.input, INPUT)
+        except InputError as error:
+            raise self.refuse((*path, "command"), str(error)) from error
         return CampaignLoad(name=table.name, words=tuple(words), input=table.input)
 
 

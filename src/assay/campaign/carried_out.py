@@ -6,6 +6,7 @@ measured (a mount option that the kernel refuses) is noted and is no reason to s
 """
 
 import contextlib
+import functools
 import secrets
 import time
 import uuid
@@ -15,40 +16,43 @@ from typing import Final
 
 import msgspec
 
+from assay.bundle import RunBundle
 from assay.bundle.catalog import SEALED, list_runs
+from assay.bundle.remarks import change_remarks, changed
 from assay.campaign import loop_image
 from assay.campaign.campaign_file import Campaign
 from assay.campaign.design import CampaignCell, CampaignSlot, Design, design
-from assay.campaign.free_device import BlockNode, block_node, check_free
+from assay.campaign.device_identity import BlockNode, block_node
+from assay.campaign.free_device import free_device
+from assay.campaign.held_device import HeldDevice, held
 from assay.campaign.journal import (
     SCHEMA,
     CampaignBegun,
     FileSystemNamed,
-    ImageMade,
     Journal,
-    SchedulerFound,
+    MeasurementStarted,
     SlotBegun,
     SlotFailed,
     SlotMade,
     SlotMeasured,
 )
-from assay.campaign.leftovers import names_of, restore_schedulers, take_away
+from assay.campaign.leftovers import names_of, restore_schedulers, scheduler_found, take_away
 from assay.campaign.mounted_file_system import (
     COMMANDS,
     FOR_ALL,
-    MeasuredDevice,
+    WIPE,
     make_file_system,
+    make_mount_point,
     mount_file_system,
     mounts_on,
     read_back,
-    scheduler_of,
-    schedulers_of,
-    set_scheduler,
     unmount,
 )
 from assay.campaign.one_measurement import measure, tags_of, words_for, write_input
-from assay.campaign.system_commands import carry_out, need_commands
-from assay.errors import MEASURED, NOT_TRUSTED, InputError, RunError
+from assay.campaign.recorded_process import ProcessIdentity
+from assay.campaign.schedulers import scheduler_file, schedulers_of, set_scheduler
+from assay.campaign.system_commands import need_commands
+from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError, RunError
 from assay.running.stopping import Stops
 from assay.units import format_bytes
 
@@ -91,7 +95,8 @@ class MeasuredCampaign:
         """
         self._campaign, self._journal, self._runs = campaign, journal, runs
         self._overwritten, self._say, self._tick = overwritten, say, tick
-        self._image: ImageMade | None = None
+        self._fill_holes: Callable[[], None] | None = None
+        """Of the loop file; None: the campaign has a device."""
         self._retried: set[int] = set()
         begun = journal.begun
         if begun is not None and begun.campaign != campaign and not journal.measured():
@@ -142,7 +147,7 @@ class MeasuredCampaign:
             if not slots:
                 return True
             with self._device() as device:
-                self._check_schedulers(device.queue)
+                self._check_schedulers(device.node.disk)
                 return self._measure(slots, device, stops)
 
     # -- before --------------------------------------------------------------------------------------------------------
@@ -162,7 +167,11 @@ class MeasuredCampaign:
             return
         for run in list_runs(self._runs, is_wanted=lambda run: bool(set(run.tags) & set(marks))):
             mark = next(tag for tag in run.tags if tag in marks)
-            if run.state == SEALED and run.exit_code in _USUAL_CODES and marks[mark] not in self._journal.measured():
+            if run.state != SEALED or not self._is_own(run.run_id):
+                continue
+            if run.exit_code in _USUAL_CODES and marks[mark] not in self._journal.measured():
+                slots = {slot.number: slot for slot in self._design.slots}
+                self._tag(slots[marks[mark]], run.run_id)
                 self._journal.append(
                     SlotMeasured(
                         slot=marks[mark], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
@@ -170,64 +179,79 @@ class MeasuredCampaign:
                 )
                 self._say(f"{run.run_id}: kept by an earlier start, and counted")
 
-    def _check_schedulers(self, queue: str) -> None:
-        offered = schedulers_of(queue)
+    def _is_own(self, run_id: str) -> bool:
+        """Whether this user made a run: its tags anybody can have written who can write to the folder of the runs."""
+        try:
+            return RunBundle.open(self._runs / run_id).is_own(self._runs)
+        except BundleError:
+            return False
+
+    def _check_schedulers(self, disk: str) -> None:
+        offered = schedulers_of(disk)
         if absent := [each for each in self._campaign.schedulers if each not in offered]:
             raise RunError(
-                f"{queue}/scheduler does not offer {', '.join(absent)}, only {', '.join(offered) or 'nothing'}. Nothing was "
-                "measured; 'modprobe' may add one, or take it out of the file"
+                f"{scheduler_file(disk)} does not offer {', '.join(absent)}, only {', '.join(offered) or 'nothing'}. Nothing"
+                " was measured; 'modprobe' may add one, or take it out of the file"
             )
 
     # -- device --------------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _device(self) -> Iterator[MeasuredDevice]:
+    def _device(self) -> Iterator[HeldDevice]:
         """Have a device; undo what was changed of it."""
         if self._overwritten is not None:
-            node = self._overwritten.node
-            check_free(node, over=self._overwritten.over, own=self._own())
-            try:
-                yield MeasuredDevice(path=node.path, name=node.name, queue=node.queue, direct_io=None)
-            finally:
-                restore_schedulers(self._journal, own_names(self._overwritten))
+            with held(self._overwritten.node) as device:
+                try:
+                    yield device
+                finally:
+                    restore_schedulers(self._journal, own_names(self._overwritten))
             return
         loop = self._campaign.loop
         if loop is None:
             raise InputError("neither [loop] nor --destroy-data says where to measure")
-        self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
-        image = loop_image.make_image(loop, self._campaign.name, self._journal)
-        self._image = image
-        try:
-            device = loop_image.attach(image, direct_io=loop.direct_io)
-            name = Path(device).name
+        with loop_image.loop_folder(loop, self._campaign.name) as folder:
+            self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
+            image = loop_image.make_image(folder, loop, self._journal)
+            self._fill_holes = functools.partial(loop_image.fill_holes, folder, image, loop)
             try:
-                yield MeasuredDevice(path=device, name=name, queue=f"/sys/block/{name}/queue", direct_io=loop.direct_io)
+                node = block_node(loop_image.attach(folder, image, direct_io=loop.direct_io))
+                with held(node, direct_io=loop.direct_io) as device:
+                    try:
+                        yield device
+                    finally:
+                        restore_schedulers(self._journal, {node.name})
             finally:
-                restore_schedulers(self._journal, {name})
-        finally:
-            loop_image.detach(image)
-            loop_image.remove_image(image)
+                loop_image.detach(image)
+                if not loop_image.remove_image(folder, image):
+                    self._say(
+                        f"{folder.path / image.name} is not the file that was made, or has further names: it stays"
+                    )
 
     # -- slots ---------------------------------------------------------------------------------------------------------
 
-    def _measure(self, slots: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
-        if (found := scheduler_of(device.queue)) is not None:
-            self._journal.append(SchedulerFound(queue=device.queue, scheduler=found))
-        is_first = True
+    def _measure(self, slots: list[CampaignSlot], device: HeldDevice, stops: Stops) -> bool:
+        if (found := scheduler_found(device.node.disk)) is not None:
+            self._journal.append(found)
+        over = () if self._overwritten is None else self._overwritten.over
         for done, slot in enumerate(slots):
             if stops.count:
                 return False
-            if self._overwritten is not None and not is_first:
-                check_free(self._overwritten.node, over=(), own=self._own())
-            is_first = False
-            if not self._one(slot, slots[done:], device, stops):
-                return False
+            with self._free(over):
+                if not self._one(slot, slots[done:], device, stops):
+                    return False
+            over = ()
         if self._overwritten is not None:
-            check_free(self._overwritten.node, over=(), own=self._own())
-            carry_out(["wipefs", "--all", "--quiet", device.path])
+            with self._free(()):
+                device.carry_out(WIPE)
         return True
 
-    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
+    def _free(self, over: tuple[str, ...]) -> contextlib.AbstractContextManager[None]:
+        """Have the device that was given up for this campaign alone; a loop file is its own."""
+        if self._overwritten is None:
+            return contextlib.nullcontext()
+        return free_device(self._overwritten.node, over=over, own=self._own())
+
+    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: HeldDevice, stops: Stops) -> bool:
         """Measure one. False: a signal ended it."""
         cell, load = self._design.cells[slot.cell], self._campaign.loads[slot.load]
         mark = f"{self._campaign.name}.{self._first.key}.{slot.number}.{secrets.token_hex(3)}"
@@ -244,9 +268,16 @@ class MeasuredCampaign:
                 self._journal.append(SlotMade(slot=slot.number, effective=read_back(device, cell, place)))
                 if stops.count:
                     return False
-                command = words_for(load, place, write_input(load, place, self._journal.folder))
-                tags = (*tags_of(self._campaign.name, self._design, cell, load, slot.round), mark)
-                document = measure(command, tags, self._runs, stops, lambda since_s: self._tick(words, since_s, rest))
+                command = words_for(load, place, write_input(load, place, self._journal))
+                document = measure(
+                    command,
+                    place,
+                    mark,
+                    self._runs,
+                    stops,
+                    record=functools.partial(self._record, slot),
+                    tick=lambda since_s: self._tick(words, since_s, rest),
+                )
             finally:
                 unmount(place)
         except RunError as error:
@@ -257,6 +288,7 @@ class MeasuredCampaign:
             return True
         if document is None:
             return False
+        self._tag(slot, document.run.id)
         self._journal.append(
             SlotMeasured(
                 slot=slot.number,
@@ -267,18 +299,27 @@ class MeasuredCampaign:
         )
         return True
 
-    def _make(self, cell: CampaignCell, device: MeasuredDevice) -> None:
+    def _record(self, slot: CampaignSlot, process: ProcessIdentity) -> None:
+        self._journal.append(MeasurementStarted(slot=slot.number, **process._asdict()))
+
+    def _tag(self, slot: CampaignSlot, run_id: str) -> None:
+        """Tag a run as one of the campaign: only now, because a run that was interrupted is none."""
+        cell, load = self._design.cells[slot.cell], self._campaign.loads[slot.load]
+        tags = tags_of(self._campaign.name, self._design, cell, load, slot.round)
+        change_remarks(self._runs / run_id, lambda before: changed(before, None, tags, (), None))
+
+    def _make(self, cell: CampaignCell, device: HeldDevice) -> None:
         """Make a cell's file system anew, and mount it."""
         own = str(uuid.uuid4())
         self._journal.append(FileSystemNamed(uuid=own))
-        place = self._journal.mount_point
-        place.mkdir(mode=0o700, exist_ok=True)
-        if self._image is not None and self._campaign.loop is not None:
-            loop_image.fill_holes(self._image, self._campaign.loop)
-        make_file_system(device.path, cell, uuid=own, keeps_blocks=self._image is not None, folder=place)
+        place = make_mount_point(self._journal)
+        if self._fill_holes is not None:
+            self._fill_holes()
+        make_file_system(device, cell, uuid=own, keeps_blocks=self._fill_holes is not None, folder=place)
         if cell.scheduler is not None:
-            set_scheduler(device.queue, cell.scheduler)
-        mount_file_system(device.path, cell, place)
+            device.check()
+            set_scheduler(device.node.disk, cell.scheduler)
+        mount_file_system(device, cell, place)
 
     def _words_left(self, left: list[CampaignSlot]) -> str:
         """Say how long the rest will take, by what was measured: each load as long as it took, others as long as any."""
@@ -313,11 +354,8 @@ def check_same(begun: CampaignBegun, campaign: Campaign, overwritten: Overwritte
             "change back; its runs stay in any case"
         )
     given = None if overwritten is None else overwritten.node.identity
-    if begun.device != given and (
-        begun.device is None
-        or given is None
-        or not given.serial
-        or (begun.device.serial, begun.device.size_bytes) != (given.serial, given.size_bytes)
+    if (begun.device is None) != (given is None) or (
+        begun.device is not None and given is not None and not given.is_medium_of(begun.device)
     ):
         was = (
             "a loop file"

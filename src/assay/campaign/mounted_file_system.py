@@ -1,24 +1,29 @@
 """Make a file system, mount it where only root can go, and read back what it really is.
 
+Nothing is written but through `HeldDevice`, which looks at the device before each step.
+
 Sources of what it is: /proc/self/mountinfo and, for ext4, /proc/fs/ext4/DEVICE/options, which has the defaults too;
 /sys/block/DEVICE/queue/scheduler; the super block by dumpe2fs -h, xfs_info and btrfs inspect-internal dump-super.
 """
 
+import contextlib
+import os
 import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from assay.campaign.design import CampaignCell
-from assay.campaign.journal import Effective
+from assay.campaign.held_device import HeldDevice
+from assay.campaign.journal import MOUNT_POINT, Effective, Journal
 from assay.campaign.mkfs_options import MkfsOption, mkfs_options, not_taken, with_extended, words_of
+from assay.campaign.schedulers import scheduler_of
 from assay.campaign.system_commands import carry_out
-from assay.errors import RunError
+from assay.errors import InputError, RunError
+from assay.host.block import name_of_path
 from assay.host.mounts import Mount, mounts_of
-from assay.host.reading import SystemTree, chosen
+from assay.host.reading import SystemTree
 
 COMMANDS: Final = {
     "ext4": ("mkfs.ext4", "dumpe2fs"),
@@ -26,6 +31,8 @@ COMMANDS: Final = {
     "btrfs": ("mkfs.btrfs", "btrfs"),
 }
 FOR_ALL: Final = ("wipefs", "mount", "umount")
+WIPE: Final = ("wipefs", "--all", "--quiet")
+"""Takes all signatures off the device that follows."""
 _EAGER: Final = "lazy_itable_init=0,lazy_journal_init=0"
 """Lazy initialisation would write to the device while it is measured."""
 _KEEPS_BLOCKS: Final = {"ext4": "nodiscard", "xfs": "-K", "btrfs": "-K"}
@@ -35,19 +42,7 @@ _SAME: Final = {"barrier=0": "nobarrier", "barrier=1": "barrier"}
 _SAYS_NOTHING: Final = frozenset({"defaults", "rw", ""})
 
 
-class MeasuredDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign makes its file systems on."""
-
-    path: str
-    name: str
-    """In /sys/class/block."""
-    queue: str
-    """Folder of its queue."""
-    direct_io: bool | None
-    """Of a loop device, as asked for; None: it is none."""
-
-
-def make_file_system(device: str, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
+def make_file_system(device: HeldDevice, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
     """Take what a device carries off it, and make a file system.
 
     Args:
@@ -58,9 +53,10 @@ def make_file_system(device: str, cell: CampaignCell, *, uuid: str, keeps_blocks
         folder: An empty one, so that no word means a file.
 
     Raises:
+        InputError: the device was exchanged.
         RunError: mkfs refused it.
     """
-    carry_out(["wipefs", "--all", "--quiet", device])
+    device.carry_out(WIPE)
     options = list(mkfs_options(cell.kind, cell.mkfs))
     match cell.kind:
         case "ext4":
@@ -70,7 +66,7 @@ def make_file_system(device: str, cell: CampaignCell, *, uuid: str, keeps_blocks
             words = ["mkfs.xfs", "-q", "-f", *_keeping(options, keeps_blocks), *_with_uuid(options, uuid)]
         case _:
             words = ["mkfs.btrfs", "-q", "-f", "-U", uuid, *_keeping(options, keeps_blocks), *words_of(options)]
-    carry_out([*words, device], folder=folder)
+    device.carry_out(words, folder=folder)
 
 
 def _keeping(options: Sequence[MkfsOption], keeps_blocks: bool) -> list[str]:
@@ -82,13 +78,48 @@ def _with_uuid(options: Sequence[MkfsOption], uuid: str) -> list[str]:
     return [*words_of(options), "-m", f"uuid={uuid}"]
 
 
-def mount_file_system(device: str, cell: CampaignCell, place: Path) -> None:
-    """Mount it; raises RunError where the kernel refuses its options."""
-    place.mkdir(mode=0o700, exist_ok=True)
+def make_mount_point(journal: Journal) -> Path:
+    """Make the folder that cells are mounted on, where it is not there; raises RunError for what is no folder."""
+    place = journal.mount_point
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(MOUNT_POINT, 0o700, dir_fd=journal.place)
+        os.close(os.open(MOUNT_POINT, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=journal.place))
+    except OSError as error:
+        raise RunError(f"{place} cannot be mounted on: {error.strerror}; move it away") from error
+    return place
+
+
+def mount_file_system(device: HeldDevice, cell: CampaignCell, place: Path) -> None:
+    """Mount it, and look at what was mounted.
+
+    Raises:
+        InputError: the device was exchanged.
+        RunError: the kernel refuses its options.
+    """
     options = ["-o", cell.mount] if cell.mount else []
-    carry_out(["mount", "-t", cell.kind, *options, device, str(place)])
-    if not mounts_on(place):
+    device.check()
+    carry_out(["mount", "-t", cell.kind, *options, device.path, str(place)])
+    there = mounts_on(place)
+    if not there:
         raise RunError(f"{place} is not in /proc/self/mountinfo after mount")
+    if not _is_of(there[-1], device):
+        raise InputError(
+            f"{device.path} was exchanged for another: {there[-1].source} was mounted. Nothing more is done"
+        )
+
+
+def _is_of(mount: Mount, device: HeldDevice) -> bool:
+    """Whether a mounted file system is the device's; a btrfs has a number of its own, and names its devices."""
+    if mount.device == device.node.identity.number:
+        return True
+    tree = SystemTree()
+    shared = (tree.names(f"/sys/fs/btrfs/{uuid}/devices") for uuid in tree.names("/sys/fs/btrfs"))
+    return (
+        mount.fs_type == "btrfs"
+        and device.name in {name for names in shared for name in names}
+        and (name_of_path(tree, mount.source) == device.name)
+    )
 
 
 def mounts_on(place: Path) -> list[Mount]:
@@ -110,35 +141,10 @@ def unmount(place: Path) -> None:
             time.sleep(_PAUSE_S)
 
 
-# -- scheduler ----------------------------------------------------------------------------------------------------------
-
-
-def schedulers_of(queue: str) -> tuple[str, ...]:
-    """Name the schedulers that a queue offers; none where it has no choice."""
-    text = SystemTree().read(f"{queue}/scheduler").text or ""
-    return tuple(word.strip("[]") for word in text.split())
-
-
-def scheduler_of(queue: str) -> str | None:
-    """Give the one that it has; None: it says nothing."""
-    text = SystemTree().read(f"{queue}/scheduler").text
-    return chosen(text) if text else None
-
-
-def set_scheduler(queue: str, scheduler: str) -> None:
-    """Choose one; raises RunError where the kernel does not take it."""
-    try:
-        Path(f"{queue}/scheduler").write_text(scheduler, encoding="ascii")
-    except OSError as error:
-        raise RunError(f"{queue}/scheduler: '{scheduler}': {error.strerror}") from error
-    if (now := scheduler_of(queue)) != scheduler:
-        raise RunError(f"{queue}/scheduler is {now} after '{scheduler}' was written to it")
-
-
 # -- what it is ----------------------------------------------------------------------------------------------------------
 
 
-def read_back(device: MeasuredDevice, cell: CampaignCell, place: Path) -> Effective:
+def read_back(device: HeldDevice, cell: CampaignCell, place: Path) -> Effective:
     """Read what a mounted file system is; raises RunError where it is not mounted."""
     name = device.name
     there = mounts_on(place)
@@ -147,7 +153,7 @@ def read_back(device: MeasuredDevice, cell: CampaignCell, place: Path) -> Effect
     mount, tree = there[-1], SystemTree()
     options = tuple(dict.fromkeys((*mount.options, *mount.super_options)))
     known = {*options, *(tree.read(f"/proc/fs/ext4/{name}/options").text or "").split()}
-    scheduler = scheduler_of(device.queue)
+    scheduler = scheduler_of(device.node.disk)
     there_is = super_block(cell.kind, device.path, place)
     dio = tree.read(f"/sys/block/{name}/loop/dio").text
     otherwise = [

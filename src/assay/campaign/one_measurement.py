@@ -1,6 +1,7 @@
 """One measurement of a campaign: the words of a load as a command of Assay, and what became of it."""
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,9 @@ import msgspec
 from assay.bundle.remarks import LONGEST_WORD
 from assay.campaign.campaign_file import DIRECTORY, INPUT, CampaignLoad
 from assay.campaign.design import CampaignCell, Design
+from assay.campaign.journal import Journal
+from assay.campaign.recorded_process import ProcessIdentity, started
+from assay.confinement import ONLY_IN
 from assay.errors import BAD_INPUT, MEASURED, NOT_TRUSTED, InputError, RunError
 from assay.results import Document
 from assay.running.stopping import Stops
@@ -31,13 +35,20 @@ def tags_of(name: str, design: Design, cell: CampaignCell, load: CampaignLoad, n
     return tuple(dict.fromkeys(re.sub(r"[^A-Za-z0-9._-]", "_", word)[:LONGEST_WORD] for word in words))
 
 
-def write_input(load: CampaignLoad, place: Path, folder: Path) -> Path | None:
-    """Write the file of a load's `input`, with the directory put in; None: it has none. Raises OSError."""
+def write_input(load: CampaignLoad, place: Path, journal: Journal) -> Path | None:
+    """Write the file of a load's `input`, with the directory put in; None: it has none. Raises RunError."""
     if not load.input:
         return None
-    path = folder / f"{load.name}.input"
-    path.write_text(load.input.replace(DIRECTORY, str(place)), encoding="utf-8")
-    return path
+    name = f"{load.name}.input"
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=journal.place)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(name, flags, 0o600, dir_fd=journal.place), "w", encoding="utf-8") as file:
+            file.write(load.input.replace(DIRECTORY, str(place)))
+    except OSError as error:
+        raise RunError(f"{journal.folder / name}: {error.strerror}") from error
+    return journal.folder / name
 
 
 def words_for(load: CampaignLoad, place: Path, written: Path | None) -> list[str]:
@@ -46,15 +57,24 @@ def words_for(load: CampaignLoad, place: Path, written: Path | None) -> list[str
 
 
 def measure(
-    words: list[str], tags: tuple[str, ...], runs: Path, stops: Stops, tick: Callable[[float], None]
+    words: list[str],
+    place: Path,
+    mark: str,
+    runs: Path,
+    stops: Stops,
+    *,
+    record: Callable[[ProcessIdentity], None],
+    tick: Callable[[float], None],
 ) -> Document | None:
     """Measure, in a session of its own, so that a signal reaches it from here alone.
 
     Args:
         words: After `assay`.
-        tags: Of the run.
+        place: The directory of the cell, which alone it may write to.
+        mark: The tag of the run.
         runs: Where it is kept.
         stops: Signals that came.
+        record: Called with the process before it begins.
         tick: Called with the seconds since it began, each second.
 
     Returns:
@@ -64,12 +84,12 @@ def measure(
         InputError: the words are refused.
         RunError: nothing was measured; the text has why.
     """
-    tagged = [word for tag in tags for word in ("--tag", tag)]
-    command = [sys.executable, "-m", "assay", *words, *tagged, "--runs", str(runs), "--json", "--no-report", "--quiet"]
+    command = [sys.executable, "-m", "assay", *words, "--tag", mark, "--runs", str(runs)]
+    command += ["--json", "--no-report", "--quiet"]
     with (
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True) as process,
+        started(command, record, out=out, err=err, variables={ONLY_IN: str(place)}) as process,
     ):
         handed_on, begun_s = 0, time.monotonic()
         while process.poll() is None:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.errors import RunError
@@ -24,12 +24,20 @@ def need_commands(names: Sequence[str]) -> None:
                        "e2fsprogs, xfsprogs or btrfs-progs")  # fmt: skip
 
 
-def carry_out(words: Sequence[str], *, folder: Path | None = None) -> str:
+def carry_out(
+    words: Sequence[str],
+    *,
+    folder: Path | None = None,
+    descriptors: Sequence[int] = (),
+    shown: Mapping[str, str] | None = None,
+) -> str:
     """Run a command that must succeed, in a session of its own; gives its standard output.
 
     Args:
         words: The command; its name is looked for.
         folder: Where it runs.
+        descriptors: Open files that it has, too.
+        shown: Words that are shown otherwise in what is said of it.
 
     Raises:
         RunError: it is not there, or failed; the text ends with what it said.
@@ -47,8 +55,12 @@ def carry_out(words: Sequence[str], *, folder: Path | None = None) -> str:
         errors="replace",
         check=False,
         start_new_session=True,
+        pass_fds=descriptors,
     )
     if done.returncode:
         said = " ".join((done.stderr.strip() or done.stdout.strip()).split())
-        raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-_LONGEST_TOLD:]}")
+        text = f"{' '.join(words)}: exit code {done.returncode}: {said[-_LONGEST_TOLD:]}"
+        for word, otherwise in (shown or {}).items():
+            text = text.replace(word, otherwise)
+        raise RunError(text)
     return done.stdout

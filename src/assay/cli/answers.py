@@ -20,9 +20,13 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
+    from assay.cli.pipes import say
+    from assay.own_files import stranger
 
     place = runs_directory(runs)
     folder = resolve(run, place)
+    if owner := stranger(folder.stat().st_uid):
+        say(f"{folder.name}: belongs to user {owner}, not to you: its numbers are that user's", err=True)
     from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):

@@ -1,6 +1,7 @@
 """`assay clean [DIR|RUN]`: remove the data sets that a killed run left behind."""
 
 import contextlib
+import itertools
 from typing import Annotated
 
 import typer
@@ -24,7 +25,7 @@ def clean(
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Remove the data sets that Assay left in a directory; nothing else is touched."""
+    """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
     from assay.cluster.kept_runs import clients_folder
     from assay.cluster.kept_streams import told_of
     from assay.errors import InputError
@@ -34,8 +35,15 @@ def clean(
     if kept is not None:
         _remove_kept(kept)
         return
-    for directory in directories_of(place, runs):
-        for line in remove_sets(directory, keep_kept=keep_kept):
+    found = directories_of(place, runs)
+    from assay.cluster.left_folders import remove_left, temporary_folder
+
+    for line in remove_left(temporary_folder()):
+        say(line)
+    for directory in found:
+        for line in itertools.chain(
+            remove_left(directory.parent, directory.name), remove_sets(directory, keep_kept=keep_kept)
+        ):
             say(line)
     with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
         if told := told_of(clients_folder()):

@@ -31,6 +31,7 @@ WORDS = {
 FLAGS = {
     "echo": "Read clocks by datagrams (UDP) from engine to engine as well: for bounds of a few microseconds.",
     "insecure": "Without keys and encryption, on this machine alone: each of its users can then do anything as you.",
+    "insecure_as_root": "With --insecure as root, which is refused otherwise: each user can then do anything as root.",
 }
 """Options without a value, in the same way."""
 
@@ -46,7 +47,7 @@ def _parameters() -> list[inspect.Parameter]:
     }
     made = [inspect.Parameter(name, kind, default=None, annotation=option) for name, option in options.items()]
     flags = {
-        name: Annotated[bool, typer.Option("--" + name, help=text, rich_help_panel=PANEL)]
+        name: Annotated[bool, typer.Option("--" + name.replace("_", "-"), help=text, rich_help_panel=PANEL)]
         for name, text in FLAGS.items()
     }
     made += [inspect.Parameter(name, kind, default=False, annotation=flag) for name, flag in flags.items()]
@@ -81,10 +82,11 @@ def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "Cl
 
     number = said.pop("clients", None)
     if by_tool is not None:
-        if said.get("hosts") or said.get("join"):
-            raise InputError(f"{by_tool.by} names clients already; leave --hosts and --join out")
-        said["hosts"] = ",".join(by_tool.names)
-        said["directories"] = by_tool.directories
+        from assay.cluster.hosts import hosts_of_names
+
+        if number is not None or said.get("hosts") is not None or said.get("join") is not None:
+            raise InputError(f"{by_tool.by} names clients already; leave --hosts, --join and --clients out")
+        said |= {"by_tool": hosts_of_names(by_tool.names, by_tool.by), "directories": by_tool.directories}
     if number is not None and not number.isdecimal():
         raise InputError(f"--clients {number}: is no number")
     return clients_asked(**said, clients=None if number is None else int(number))

@@ -45,7 +45,11 @@ def matrix(
     ] = False,
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="DIR", help="Where the campaign is kept [default: FILE with .campaign]."),
+        typer.Option(
+            "--state",
+            metavar="DIR",
+            help="Where the campaign is kept: only root may be able to write on the way [default: FILE with .campaign].",
+        ),
     ] = None,
     result: Annotated[
         list[str] | None,
@@ -75,9 +79,7 @@ def matrix(
         raise InputError("--json and --csv: choose one")
     if over and destroy_data is None:
         raise InputError("--over says what a device may carry; --destroy-data names the device")
-    named = (state or Path(file).with_suffix(".campaign")).absolute()
-    # The kernel names mount points without symbolic links; the folder itself may be none.
-    folder = named.parent.resolve() / named.name
+    folder = _state_folder(file, state)
     if undo:
         if destroy_data is not None or resume or retry or show or json or csv:
             raise InputError("--undo goes with FILE and --state alone; the journal says which device it was")
@@ -91,7 +93,13 @@ def matrix(
     is_whole = True
     if not show:
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
-    lines = read_only(folder)
+    shown = read_only(folder)
+    if not shown.is_own:
+        say(
+            f"{folder}: this journal was not written with your key: it is shown, and nothing is ever done by it",
+            err=True,
+        )
+    lines = shown.lines
     _need_runs(lines, place)
     outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
@@ -99,6 +107,19 @@ def matrix(
         say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(lines)))
+
+
+def _state_folder(file: str, state: Path | None) -> Path:
+    """Name the folder that a campaign is kept in."""
+    from assay.errors import InputError
+
+    if not Path(file).name:
+        raise InputError(f"'{file}' is no name of a file; docs/how-to/matrix.md has one to start from")
+    named = (state or Path(file).with_suffix(".campaign")).absolute()
+    if named.name in {"", ".."}:
+        raise InputError(f"--state {state}: name the folder itself")
+    # The kernel names mount points without symbolic links; the folder itself may be none.
+    return named.parent.resolve() / named.name
 
 
 def _measured(

@@ -55,6 +55,7 @@ def quick(
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay import config
     from assay.bundle.remarks import remarks
+    from assay.confinement import check_output
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
@@ -75,6 +76,7 @@ def quick(
         clients=clients,
     )
     place = check_directory(directory)
+    check_output(str(place))  # before the probe writes there
     wanted = time or config.load().time
     # A time that is asked for is that of the whole run, as for any other load.
     seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)

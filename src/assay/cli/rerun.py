@@ -80,7 +80,7 @@ def rerun(
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
-        _ask(bundle, is_answered=yes)
+        _ask(bundle, clients, is_answered=yes)
     session = Session(
         argv(),
         runs=runs,
@@ -112,7 +112,7 @@ def _directories(plan: "Plan", clients: "ClientsAsked") -> "Mapping[str, Path] |
     return named.directories
 
 
-def _ask(bundle: "RunBundle", *, is_answered: bool) -> None:
+def _ask(bundle: "RunBundle", clients: "ClientsAsked | None", *, is_answered: bool) -> None:
     """Show what a run would do, and ask whether it may; raises InputError unless it may."""
     from assay.running.foreseen import foreseen
     from assay.tools import registry
@@ -122,6 +122,8 @@ def _ask(bundle: "RunBundle", *, is_answered: bool) -> None:
     if tool := registry.maker(plan):
         settings = tool.settings_of(plan)
         lines.append(f"works by the words: assay {tool.name} {plan.origin.source}")
+        if clients is not None and clients.directories is not None:
+            lines += [f"works in {directory} on {name}" for name, directory in clients.directories.items()]
         lines += [f"does not write the file {name}" for name in tool.output_names(settings)]
     sys.stderr.write(f"{bundle.path}: you did not make this run in this library. It\n")
     sys.stderr.write("".join(f"  {one_line(line)}\n" for line in lines))

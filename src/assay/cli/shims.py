@@ -14,6 +14,7 @@ import typer
 
 from assay.cli.pipes import say
 from assay.errors import InputError, RunError
+from assay.outputs import way_to
 from assay.tools import registry
 
 MARK = "# Written by 'assay shims'"
@@ -71,11 +72,14 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
         raise InputError(f"shims: {names}: not written by Assay, so left alone. Name another folder, or move it away")
     is_new = not folder.exists()
     try:
-        folder.mkdir(exist_ok=True)
-        for path, tool in paths.items():
-            head = f"#!/bin/sh\n{MARK}; 'assay shims BIN --remove' removes it.\n"
-            _write(path, f'{head}exec {shlex.quote(str(command))} {tool} "$@"\n')
-            yield path
+        if is_new:
+            with way_to(folder.parent) as parent:
+                (parent / folder.name).mkdir(exist_ok=True)
+        with way_to(folder) as place:
+            for path, tool in paths.items():
+                head = f"#!/bin/sh\n{MARK}; 'assay shims BIN --remove' removes it.\n"
+                _write(place / path.name, f'{head}exec {shlex.quote(str(command))} {tool} "$@"\n')
+                yield path
     except OSError as error:
         if is_new:
             with contextlib.suppress(OSError):  # it holds the scripts that there was room for
@@ -87,12 +91,13 @@ def remove_shims(folder: Path) -> Sequence[Path]:
     """Remove every script that carries the mark, and give their paths; raises InputError where the folder is none."""
     if not folder.is_dir():
         raise InputError(f"shims: {folder} is not a folder; name the one that holds the scripts")
-    found = [path for path in sorted(folder.iterdir()) if is_shim(path)]
-    for path in found:
-        try:
-            path.unlink()
-        except OSError as error:
-            raise RunError(f"shims: cannot remove {path}: {error.strerror}") from error
+    with way_to(folder) as place:
+        found = [path for path in sorted(folder.iterdir()) if is_shim(place / path.name)]
+        for path in found:
+            try:
+                (place / path.name).unlink()
+            except OSError as error:
+                raise RunError(f"shims: cannot remove {path}: {error.strerror}") from error
     return found
 
 

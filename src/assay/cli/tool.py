@@ -6,7 +6,6 @@ ones that no tool knows; they are taken out wherever they stand.
 
 import dataclasses
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import argv
 from assay.cli.pipes import say
 from assay.errors import InputError
+from assay.own_files import scratch_folder
 from assay.tools import registry
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ _VALUES = {
 }
 """Options that have a value, and what is said where it is missing."""
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
-_FLAGS_OF_CLIENTS = {"--" + name: name for name in clients.FLAGS}
+_FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
 
 
 def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
@@ -217,9 +217,22 @@ class AssayDoor:
             live_json=asked.live_json,
             clients=over,
         )
-        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
+        with scratch_folder() as folder:
+            plan = self._tool.to_plan(settings, self._tool.origin(words), folder)
             return session.measure(as_user(plan, asked.user))
+
+    def may_write(self, name: str) -> bool:
+        """Raise InputError for a file outside of the folder that this command is confined to, if it is."""
+        from assay.confinement import check_output
+
+        check_output(name)
+        return True
+
+    def check_action(self, what: str) -> None:
+        """Raise InputError for what is no measurement where this command is confined to a folder."""
+        from assay.confinement import check_action
+
+        check_action(what)
 
     def say(self, text: str) -> None:
         """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""

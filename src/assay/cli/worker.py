@@ -27,6 +27,13 @@ def worker(
     interface: Annotated[
         str | None, typer.Option("--interface", metavar="IF", help="The interface whose address that is.")
     ] = None,
+    insecure_as_root: Annotated[
+        bool,
+        typer.Option(
+            "--insecure-as-root",
+            help="As root join a leader without keys too: each user of this machine can then do anything as root.",
+        ),
+    ] = False,
     idle: Annotated[
         str, typer.Option("--idle", metavar="TIME", help="Leave after so long in which nothing is asked of it.")
     ] = "45min",
@@ -48,4 +55,5 @@ def worker(
         role=Role.OBSERVER if observer else Role.LOAD,
         address=address if address is not None else interface,
         idle_s=parse_seconds(idle),
+        insecure_as_root=insecure_as_root,
     )

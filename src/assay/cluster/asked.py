@@ -1,6 +1,7 @@
 """Which clients a command line asks for."""
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -38,7 +39,7 @@ class ClientsAsked:
     """Whether clocks are asked of the engines, too."""
 
 
-def clients_asked(
+def clients_asked(  # noqa: D417 - the rest are the options of these names
     *,
     hosts: str | None = None,
     observe: str | None = None,
@@ -49,15 +50,21 @@ def clients_asked(
     interface: str | None = None,
     ssh_user: str | None = None,
     insecure: bool = False,
+    insecure_as_root: bool = False,
     echo: bool = False,
+    by_tool: tuple[HostSpec, ...] = (),
     directories: Mapping[str, Path] | None = None,
 ) -> ClientsAsked | None:
     """Read the options; None: this machine alone is meant.
 
+    Args:
+        by_tool: Hosts that a tool's own words name, instead of `hosts` and `join`.
+        directories: Of these, where each has its own.
+
     Raises:
         InputError: they do not go together, or a host's name is none.
     """
-    if hosts is None and join is None:
+    if hosts is None and join is None and not by_tool:
         given = {
             "--observe": observe,
             "--clients": clients,
@@ -66,18 +73,23 @@ def clients_asked(
             "--interface": interface,
             "--ssh-user": ssh_user,
             "--insecure": insecure or None,
+            "--insecure-as-root": insecure_as_root or None,
             "--echo": echo or None,
         }
         if alone := [name for name, value in given.items() if value is not None]:
             raise InputError(f"{', '.join(alone)}: says something of clients; name them with --hosts, or --join FILE")
         return None
-    _check_together(hosts, observe, join, clients, ssh_user)
-    named, observers = (
-        parse_hosts(text, option=option) if text else ()
-        for option, text in (("--hosts", hosts), ("--observe", observe))
-    )
+    if not by_tool:
+        _check_together(hosts, join, clients)
+    _check_companions(observe, join, ssh_user)
+    named = by_tool or (parse_hosts(hosts) if hosts else ())
+    observers = parse_hosts(observe, option="--observe") if observe else ()
     if twice := {host.name for host in named} & {host.name for host in observers}:
         raise InputError(f"--observe: {', '.join(sorted(twice))} makes load already, and has counters of its own")
+    if insecure_as_root and not insecure:
+        raise InputError("--insecure-as-root says that --insecure is meant as root; give both, or none")
+    if insecure and not insecure_as_root:
+        refuse_root("--insecure")
     if insecure and (far := [host.name for host in (*named, *observers) if host.address is not None]):
         raise InputError(f"--insecure is for this machine alone, and {far[0]} is another")
     return ClientsAsked(
@@ -95,26 +107,37 @@ def clients_asked(
     )
 
 
-def _check_together(
-    hosts: str | None, observe: str | None, join: str | None, clients: int | None, ssh_user: str | None
-) -> None:
-    """Raise InputError for options that do not go together."""
-    if empty := [
-        name for name, value in {"--hosts": hosts, "--join": join, "--observe": observe}.items() if value == ""
-    ]:
+def refuse_root(what: str) -> None:
+    """Raise InputError as root, who has more to lose by what is not encrypted."""
+    if os.geteuid() == 0:
+        raise InputError(
+            f"{what} as root: without keys each user of this machine can do anything as root. Leave it out, be another "
+            "user, or add --insecure-as-root"
+        )
+
+
+def _check_together(hosts: str | None, join: str | None, clients: int | None) -> None:
+    """Raise InputError for words that do not say who the clients are."""
+    if empty := [name for name, value in {"--hosts": hosts, "--join": join}.items() if value == ""]:
         raise InputError(f"{empty[0]}: is empty")
     if hosts is not None and join is not None:
         raise InputError("--hosts starts the workers, with --join others do: give one of them")
+    if (join is None) != (clients is None):
+        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
+    if clients is not None and clients < 1:
+        raise InputError(f"--clients {clients}: a run needs at least one")
+
+
+def _check_companions(observe: str | None, join: str | None, ssh_user: str | None) -> None:
+    """Raise InputError for options that do not go with how the clients are reached."""
+    if observe == "":
+        raise InputError("--observe: is empty")
     if join is not None and observe is not None:
         raise InputError(
             "--observe names hosts that are started here; with --join start 'assay worker --observer' there"
         )
     if join is not None and ssh_user is not None:
         raise InputError("--ssh-user is for hosts on which workers are started; with --join others start them")
-    if (join is None) != (clients is None):
-        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
-    if clients is not None and clients < 1:
-        raise InputError(f"--clients {clients}: a run needs at least one")
 
 
 def _join_folder(join: str | None) -> Path | None:

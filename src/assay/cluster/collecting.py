@@ -5,6 +5,7 @@ Theirs is the only copy until a sealed run has it: they are told to forget it af
 
 import contextlib
 import dataclasses
+import datetime as dt
 import functools
 import tempfile
 import time
@@ -14,16 +15,19 @@ from pathlib import Path
 import msgspec
 
 from assay.bundle import RunBundle, files
-from assay.bundle.client_set import ClientSet, Member
+from assay.bundle.client_set import ClientSet, Member, Role
 from assay.bundle.common_clock import common_clock
 from assay.bundle.completing import complete
+from assay.bundle.contents import LONGEST_S
 from assay.bundle.durable import make_folders, sync_folder
 from assay.bundle.held import held
 from assay.bundle.known_until import known_until_ns, stream_until_ns
 from assay.bundle.tables import Stream, read_stream
+from assay.cluster.client_rules import ClientRules, RuleBrokenError
 from assay.cluster.crew import Crew
 from assay.cluster.fetch_progress import FetchProgress
 from assay.cluster.forgetting import forgotten
+from assay.cluster.observing import observers_plan
 from assay.cluster.unfetched import with_unfetched
 from assay.errors import BundleError, RunError, reason_of
 from assay.units import format_seconds
@@ -96,8 +100,9 @@ def collected(
         until_ns = known_until_ns(bundle) if wanted else {}
         for name, crew in wanted.items():
             try:
-                streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0))
-            except (BundleError, RunError) as error:
+                rules = _rules_of(bundle, members[name])
+                streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0), rules)
+            except (BundleError, RuleBrokenError, RunError) as error:
                 failed[name] = str(error).removeprefix(f"client '{name}': ")
         if streams:
             made = _completed(bundle, found, streams, folder, runs)
@@ -125,17 +130,29 @@ def _folder_beside(runs: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def _fetched(crew: Crew, client: str, folder: Path, telling: FetchProgress, known_ns: int) -> Stream:
+def _rules_of(bundle: RunBundle, member: Member) -> ClientRules:
+    """Make the rules for what a client recorded: of its part of the Plan, and no longer than the run is ago."""
+    plan = bundle.plan if member.role is Role.LOAD else observers_plan(bundle.plan)
+    ago_s = (dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(bundle.info.started_utc)).total_seconds()
+    most_ns = round((ago_s if ago_s > 0 else LONGEST_S) * _NS_PER_S)
+    return ClientRules(plan, lambda: most_ns)
+
+
+def _fetched(  # noqa: PLR0917 - what it is of
+    crew: Crew, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
+) -> Stream:
     """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
 
     Raises:
         BundleError: it is no stream.
+        RuleBrokenError: it cannot be one of this run.
         RunError: it cannot be fetched, or has less than is known of the client.
     """
     into = files.of_client(folder, files.STREAMS, client)
     into.parent.mkdir(exist_ok=True)
     crew.fetch(client, into, functools.partial(telling.look, client))
     stream = read_stream(folder, into.relative_to(folder).as_posix())
+    rules.check_whole(stream, is_complete=False)
     if (end_ns := stream_until_ns(stream)) < known_ns:
         raise RunError(
             f"its stream ends at {format_seconds(end_ns / _NS_PER_S)}, and the run has more of it, until "

@@ -45,6 +45,8 @@ class Gone:
     reason: str
     heard_ns: int
     noticed_ns: int
+    is_lie: bool = False
+    """Whether it was given up because of what it said, of which nothing is believed then."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,8 @@ Heard = Said | Gone | Ended
 
 Fetching = Callable[[int, int], None]
 """Is told how many bytes have come, and of how many."""
+Check = Callable[[Path], None]
+"""Looks at a stream that has come, before it is put in its place; raises what is wrong with it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,10 +103,19 @@ class Crew(Protocol):
     def read_clocks(self) -> Mapping[str, ClockReading]:
         """Read every client's clock now. Those that do not answer are not in it."""
 
-    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
-        """Bring a client's stream here, whole and on storage; raises RunError. The client keeps its copy.
+    def fetch(
+        self,
+        client: str,
+        into: Path,
+        told: Fetching = lambda _done, _all: None,
+        check: Check = lambda _: None,
+        most_bytes: int | None = None,
+    ) -> None:
+        """Bring a client's stream here, whole and on storage; raises RunError, and what `check` raises.
 
-        `told` is given the bytes that are here and those that there are, after each piece.
+        The client keeps its copy.
+        `told` is given the bytes that are here and those that there are, after each piece. One of more than `most_bytes` is
+        not fetched; None: than a bundle holds.
         """
 
     def forget(self, client: str) -> str:

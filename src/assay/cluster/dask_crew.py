@@ -22,14 +22,14 @@ from assay.bundle.durable import close, sync_folder
 from assay.bundle.inside import limit_bytes
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
-from assay.cluster.crew import Fetching, Heard, Recalled, Station
+from assay.cluster.crew import Check, Fetching, Heard, Recalled, Station
 from assay.cluster.dask_parts import LeaderServer
 from assay.cluster.echo import ask
 from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, NothingKept, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.roster import Connected, Roster
-from assay.cluster.wire import EchoAt, Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import LARGEST_ANSWER_BYTES, EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import RunError, reason_of
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -41,11 +41,17 @@ EXCHANGES: Final = 16
 _CLOCKS_IN_A_ROW: Final = 50
 """So many clients' clocks are read one after the other; with more, several at a time, which makes ways longer."""
 _CALLS_AT_ONCE: Final = 64
+CLOCK_S: Final = 10.0
+"""Patience with a clock: a client that does not answer by then is not waited for by the others."""
+FETCH_S: Final = 300.0
+FETCH_BYTES_PER_S: Final = 8 << 20
+"""A stream is to be here after the one and its bytes by the other: a client is not waited for without end."""
 _ANSWER_S: Final = 60.0
 """Patience with one answer; a client that is gone is noticed sooner."""
 _LEAVING_S: Final = 20.0
 _LOOK_S: Final = 0.05
 _MOST_HEARD: Final = 10_000
+_LONGEST_REFUSAL: Final = 4000
 _PARTIAL = ".part"
 _STREAM_IN_A_BUNDLE = "events/client.ndjson"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -108,7 +114,7 @@ class DaskCrew:
             self._roster.period_s = max(self._roster.period_s, period_s(clients))
             for name in plans:
                 if (one := self._roster.by_name.get(name)) is not None:
-                    one.run_id, one.batches = run_id, 0
+                    one.begin(run_id)
 
         self._loop.now(forget_the_last)
         try:
@@ -131,17 +137,20 @@ class DaskCrew:
         """Ask a client something; raises RunError with what it could not do, or that it did not answer."""
         data = await self._call(one, what, **words)
         both: Any = RefusedByClient | kind
+        if len(data) > LARGEST_ANSWER_BYTES:
+            raise RunError(f"client '{one.station.name}' gave an answer of {len(data)} bytes, which is none")
         try:
             answer = decode(data, both)
         except ValueError as error:
             raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
         if isinstance(answer, RefusedByClient):
-            raise RunError(f"client '{one.station.name}': {answer.text}")
+            raise RunError(f"client '{one.station.name}': {answer.text[:_LONGEST_REFUSAL]}")
         return cast("T", answer)
 
     async def _call(self, one: Connected, what: Question, **words: object) -> bytes:
         try:
-            answer = await asyncio.wait_for(getattr(self._server.rpc(one.worker), what.value)(**words), _ANSWER_S)
+            ask = getattr(self._server.rpc(one.worker), what.value)
+            answer = await asyncio.wait_for(ask(token=self._roster.token, **words), _ANSWER_S)
         except TimeoutError as error:
             raise RunError(f"client '{one.station.name}' did not answer for {_ANSWER_S:g} s") from error
         except Exception as error:
@@ -235,7 +244,7 @@ class DaskCrew:
             async def read_one(one: Connected) -> ClockReading | None:
                 async with few:
                     with contextlib.suppress(Exception):
-                        return await asyncio.wait_for(self._read_best(one), _ANSWER_S)
+                        return await asyncio.wait_for(self._read_best(one), CLOCK_S)
                 return None
 
             return await asyncio.gather(*map(read_one, there.values()))
@@ -259,7 +268,8 @@ class DaskCrew:
         exchanges = []
         comm: Any = await self._server.rpc.connect(one.worker)
         try:
-            await comm.write({"op": Question.CLOCK.value, "exchanges": EXCHANGES, "reply": False})
+            question = {"op": Question.CLOCK.value, "token": self._roster.token, "exchanges": EXCHANGES}
+            await comm.write({**question, "reply": False})
             for _ in range(EXCHANGES):
                 sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
                 await comm.write(None)
@@ -274,7 +284,14 @@ class DaskCrew:
 
     # -- results -----------------------------------------------------------------------------------------------------------
 
-    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
+    def fetch(
+        self,
+        client: str,
+        into: Path,
+        told: Fetching = lambda _done, _all: None,
+        check: Check = lambda _: None,
+        most_bytes: int | None = None,
+    ) -> None:
         """Bring a client's stream here, whole, checked and on storage; the client keeps its copy."""
         one = self._there().get(client)
         if one is None:
@@ -282,12 +299,14 @@ class DaskCrew:
         digest = self._loop.call(self._digest(one, one.run_id))
         if digest is None:
             raise RunError(f"client '{client}' has nothing of {one.run_id}")
-        if digest.bytes > limit_bytes(_STREAM_IN_A_BUNDLE):
-            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes, more than any that a bundle holds")
+        most = limit_bytes(_STREAM_IN_A_BUNDLE) if most_bytes is None else most_bytes
+        if not 0 <= digest.bytes <= most:
+            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; {most} are the most of this run")
         partial = into.with_name(into.name + _PARTIAL)
         try:
             try:
                 self._write_pieces(one, partial, digest, told)
+                check(partial)
                 partial.replace(into)
                 sync_folder(into.parent)
             except BaseException:
@@ -312,7 +331,7 @@ class DaskCrew:
         """Turn to an earlier run, and say what each client has kept of it."""
 
         async def kept(one: Connected) -> StreamDigest | str | None:
-            one.run_id = run_id
+            one.begin(run_id)
             try:
                 return await self._digest(one, run_id)
             except RunError as error:
@@ -334,11 +353,12 @@ class DaskCrew:
         descriptor = os.open(partial, _NEW, 0o644)
         try:
             found, offset = hashlib.sha256(), 0
-            while offset < digest.bytes:
+            until_s = time.monotonic() + FETCH_S + digest.bytes / FETCH_BYTES_PER_S
+            while offset < digest.bytes and time.monotonic() < until_s:
                 piece = self._loop.call(
                     self._call(one, Question.PIECE, run_id=one.run_id, offset=offset, count=LARGEST_PIECE_BYTES)
                 )
-                if not piece:
+                if len(piece) != min(LARGEST_PIECE_BYTES, digest.bytes - offset):
                     break
                 with open(descriptor, "wb", closefd=False) as file:
                     file.write(piece)

@@ -6,9 +6,15 @@ so that all machines of a run have the same settings. It writes no log: what the
 Raises RunError where `distributed` is not installed: one machine needs none of it.
 """
 
+import asyncio
+import contextlib
+import inspect
 import logging
+import re
+import secrets
 import sys
 import tempfile
+import time
 from typing import Any, Final, Protocol
 
 from assay import xdg
@@ -18,6 +24,7 @@ try:
     with xdg.home_for_others():
         import dask
         from distributed import Scheduler, SchedulerPlugin, Security, Status, Worker
+        from distributed.comm.core import CommClosedError
 except ModuleNotFoundError as missing:
     raise RunError(
         f"the Python package '{missing.name}' is not installed; runs of many clients need it, on each machine. Install it "
@@ -68,6 +75,21 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 
 
+_STREAM_ENDS: Final = "close-stream"
+_HEARTBEAT_S: Final = 5.0
+_LONGEST_NAME: Final = 100
+_ADDRESS: Final = re.compile(r"(tcp|tls)://([0-9.]{1,15}|\[[0-9a-fA-F:.]{1,45}\]):[0-9]{1,5}", re.ASCII)
+_NO_METRICS: Final[dict[str, Any]] = {
+    "bandwidth": {"total": 0, "workers": {}, "types": {}},
+    "digests_total_since_heartbeat": {},
+    "memory": 0,
+    "managed_bytes": 0,
+    "spilled_bytes": {"memory": 0, "disk": 0},
+    "event_loop_interval": 0.0,
+}
+"""What Dask's scheduler wants to have from a worker when it joins."""
+
+
 def _set_up() -> None:
     dask.config.refresh(paths=[], env={})
     dask.config.set(SETTINGS)
@@ -78,6 +100,11 @@ def _set_up() -> None:
 
 
 _set_up()
+
+from assay.cluster.plain_transport import LARGEST_BYTES, use_plain_transport  # noqa: E402 - Dask is set up first
+from assay.cluster.wire import CARD  # noqa: E402 - same
+
+use_plain_transport()
 
 
 class _Bare:
@@ -105,6 +132,26 @@ class _Bare:
             for name in handlers.keys() - used:
                 del handlers[name]
 
+    async def handle_stream(self, comm: Any, extra: dict[str, Any] | None = None) -> None:
+        """Hear what comes on a stream; raises for what is no message of it.
+
+        What is `extra`, such as whose stream it is, stands: Dask lets a message say that it is another's.
+        """
+        extra = extra or {}
+        try:
+            with contextlib.suppress(CommClosedError):
+                while True:
+                    said = await comm.read()
+                    for message in said if isinstance(said, list) else [said]:
+                        if (op := message.pop("op")) == _STREAM_ENDS:
+                            return
+                        done = self.stream_handlers[op](**(message | extra))
+                        if inspect.isawaitable(done):
+                            await done
+                    await asyncio.sleep(0)
+        finally:
+            await comm.close()
+
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Serve no pages, which would be open to anybody."""
 
@@ -112,12 +159,78 @@ class _Bare:
 class LeaderServer(_Bare, Scheduler):
     """Dask's scheduler, to which clients connect."""
 
-    _ANSWERS = frozenset({"register-worker", "heartbeat_worker", "unregister", "identity"})
-    _HEARS = frozenset({"keep-alive", "log-event", "worker-status-change"})
+    _ANSWERS = frozenset({"register-worker", "heartbeat_worker"})
+    _HEARS = frozenset()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Hear what Dask's workers say of themselves, and do nothing with it."""
+        super().__init__(*args, **kwargs)
+        self.faults: dict[str, str] = {}
+        """What a client sent that none sends, by Dask's address of it; it is not connected any more."""
+        self.stream_handlers |= dict.fromkeys(("keep-alive", "log-event", "worker-status-change"), _ignored)
+
+    async def add_worker(self, comm: Any, **said: Any) -> None:
+        """Let a client be known. Of what its Dask says nothing is used but where it listens, and how it is called."""
+        address, name, card = said.get("address"), said.get("name"), (said.get("extra") or {}).get(CARD)
+        if not isinstance(address, str) or not _ADDRESS.fullmatch(address) or not isinstance(name, str):
+            raise ValueError("it did not say where it is")
+        await super().add_worker(
+            comm,
+            address=address,
+            resolve_address=False,
+            name=name[:_LONGEST_NAME],
+            status=Status.running.name,
+            server_id=secrets.token_hex(8),
+            nthreads=1,
+            now=time.time(),
+            resources={},
+            memory_limit=0,
+            metrics=_NO_METRICS,
+            services={},
+            local_directory="",
+            versions={},
+            nanny="",
+            extra={CARD: card},
+            stimulus_id="assay-join",
+        )
+
+    def heartbeat_worker(self, *, address: str, **_: Any) -> dict[str, Any]:
+        """Say that the leader is there. The measure of a client is what it says on its stream."""
+        status = "OK" if address in self.workers else "missing"
+        return {"status": status, "time": time.time(), "heartbeat-interval": _HEARTBEAT_S}
+
+    async def handle_worker(self, comm: Any, worker: str) -> None:
+        """Hear a client that was let in, until its connection ends."""
+        comm.most_bytes = LARGEST_BYTES
+        await super().handle_worker(comm, worker)
+
+    async def handle_stream(self, comm: Any, extra: dict[str, Any] | None = None) -> None:
+        """Note a fault before the client is taken for gone."""
+        try:
+            await super().handle_stream(comm, extra)
+        except Exception as error:
+            self._note(extra, f"it sent what no client sends ({type(error).__name__}: {str(error)[:200]})")
+            raise
+        finally:
+            if comm.refused is not None:
+                self._note(extra, comm.refused)
+
+    def _note(self, extra: dict[str, Any] | None, fault: str) -> None:
+        if extra is not None:
+            self.faults.setdefault(extra["worker"], fault)
 
 
 class WorkerServer(_Bare, Worker):
     """Dask's worker, which a client is."""
 
-    _ANSWERS = frozenset({"terminate", "identity", "ping"})
-    _HEARS = frozenset({"close", "remove-worker", "worker-status-change"})
+    _ANSWERS = frozenset()
+    _HEARS = frozenset({"close", "remove-worker"})
+
+    def handle_comm(self, comm: Any) -> Any:
+        """Take a connection, by which a Plan may come."""
+        comm.most_bytes = LARGEST_BYTES
+        return super().handle_comm(comm)
+
+
+def _ignored(**_: object) -> None:
+    """Do nothing."""

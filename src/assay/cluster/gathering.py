@@ -1,19 +1,21 @@
 """From the clients that a command line asks for to a crew that is there."""
 
 import contextlib
+import os
 import secrets
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from assay.bundle.client_set import Role
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.crew import Crew
+from assay.cluster.left_folders import LEADERS, temporary_folder
 from assay.errors import RunError
 
 LOOPBACK = "127.0.0.1"
 NOT_STARTED = "not every client could be started"
 NOTHING_MEASURED = "Nothing was measured"
+_INSECURE = "Warning: --insecure: without keys each user of this machine can do anything as you until the run is over"
 JOIN_S = 120.0
 """Workers that this command starts are there by then, or are not coming."""
 JOIN_BY_HAND_S = 1800.0
@@ -36,11 +38,22 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
     address = asked.interface
     if address is None and hosts and all(host.address is None for host in hosts):
         address = LOOPBACK
+    if asked.is_insecure:
+        sys.stderr.write(f"{_INSECURE}\n")
     with contextlib.ExitStack() as opened:
         # The leader makes it, and removes it once all have joined: a leader that is killed later leaves none behind.
-        folder = asked.join or Path(tempfile.gettempdir()) / f"assay-join-{secrets.token_hex(8)}"
+        folder = asked.join or temporary_folder() / f"{LEADERS}{secrets.token_hex(8)}"
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
-        launched = opened.enter_context(launch(hosts, folder, roles, told, ssh_user=asked.ssh_user))
+        launched = opened.enter_context(
+            launch(
+                hosts,
+                folder,
+                roles,
+                told,
+                ssh_user=asked.ssh_user,
+                insecure_as_root=asked.is_insecure and os.geteuid() == 0,
+            )
+        )
 
         def waiting(line: str | None = None) -> None:
             """Give up where a worker has ended, before it joined too: it will not come."""

@@ -41,32 +41,114 @@
     trap leave EXIT
     trap 'exit 143' TERM INT HUP PIPE
 
+    # Why a path is not this user's and root's alone, or nothing: what of it somebody else could change. Every folder and link
+    # on the way counts, and what it leads to; `own_paths.py` has the same rule.
+    stranger() {
+        case $1 in /*) ;; *) printf '%s' "'$1' is no whole path" && return ;; esac
+        seen= left=$1 steps=0
+        stranger_at / && return
+        while [ -n "$left" ]; do
+            part=${left%%/*}
+            case $left in */*) left=${left#*/} ;; *) left= ;; esac
+            case $part in
+            '' | .) continue ;;
+            ..) seen=${seen%/*} && continue ;;
+            esac
+            steps=$((steps + 1))
+            [ "$steps" -le 200 ] || { printf '%s' "$1 leads through too many links" && return; }
+            stranger_at "$seen/$part" && return
+            if [ -L "$seen/$part" ]; then
+                target=$(readlink -n -- "$seen/$part" && printf x) || { printf '%s' "$seen/$part cannot be read" && return; }
+                target=${target%x}
+                left=$target/$left
+                case $target in /*) seen= ;; esac
+            else
+                seen=$seen/$part
+            fi
+        done
+    }
+    # The same of one part of a path: says why, and succeeds, where it is somebody else's.
+    stranger_at() {
+        facts=$(stat -c '%u %g %f' -- "$1" 2>/dev/null) || { printf '%s' "$1 is not there" && return; }
+        owner=${facts%% *} mode=$((0x${facts##* }))
+        group=${facts#* } group=${group%% *}
+        if [ "$owner" != 0 ] && [ "$owner" != "$(id -u)" ]; then
+            printf '%s' "$1 belongs to user $owner" && return
+        fi
+        # Nobody writes to a link; and in a folder with the sticky bit others cannot replace what is not theirs.
+        case $((mode & 0170000)) in
+        $((0120000))) return 1 ;;
+        $((0040000))) [ $((mode & 01000)) = 0 ] || return 1 ;;
+        esac
+        if [ $((mode & 02)) != 0 ]; then
+            printf '%s' "$1 can be written by every user" && return
+        fi
+        if [ $((mode & 020)) != 0 ] && [ "$group" != 0 ] && ! is_private "$group"; then
+            printf '%s' "$1 can be written by group $group" && return
+        fi
+        return 1
+    }
+    # Whether a group is the one that this user has alone, by which many systems make files group-writable.
+    is_private() {
+        [ "$1" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ] && members=$(getent group "$1") || return 1
+        case ${members##*:} in '' | "$(id -un)") ;; *) return 1 ;; esac
+    }
+    # Where a program lies on PATH.
+    on_path() {
+        rest=$PATH:
+        while [ -n "$rest" ]; do
+            place=${rest%%:*} rest=${rest#*:}
+            case $place in /*) [ -f "$place/$1" ] && [ -x "$place/$1" ] && printf '%s' "$place/$1" && return ;; esac
+        done
+        return 1
+    }
+
+    # Whole paths alone: of the folder in which this happens to run nothing is started.
+    rest=$PATH: PATH=
+    while [ -n "$rest" ]; do
+        case ${rest%%:*} in /*) PATH=${PATH:+$PATH:}${rest%%:*} ;; esac
+        rest=${rest#*:}
+    done
+    PATH=${PATH:-/usr/bin:/bin}
+
     say ready
-    IFS= read -r python && IFS= read -r here || exit
+    IFS= read -r python || exit
     # Where pip --user, pipx and uv put programs; a shell that is no login shell often does not look there.
     PATH=$PATH:${HOME:-/nonexistent}/.local/bin
     # -P: nothing is imported from the directory in which this happens to run.
     if [ -n "$python" ]; then
         set -- "$python" -P -m assay
-    elif command -v assay >/dev/null; then
-        set -- "$(command -v assay)"
-    elif [ -x "$here" ] && { [ -O "$here" ] || [ "$(stat -L -c %u "$here")" = 0 ]; }; then
-        set -- "$here" -P -m assay
+        say assay "$(last_line "$@" --version)"
+    elif program=$(on_path assay); then
+        why=$(stranger "$program")
+        if [ -n "$why" ]; then
+            set -- /nonexistent/assay
+            say assay "refused: $program was not run: $why"
+        else
+            set -- "$program"
+            say assay "$(last_line "$@" --version)"
+        fi
     else
-        set -- assay
+        set -- /nonexistent/assay
+        say assay none
     fi
-    say assay "$(last_line "$@" --version)"
     say machine "$(uname -s) $(uname -m)"
     for engine in "$ASSAY_ENGINE" "$(dirname "$1")/assay-engine" \
-        "$(dirname "$(readlink -f "$1")")/assay-engine" "$(command -v assay-engine)"; do
-        if [ -n "$engine" ] && [ -x "$engine" ]; then say engine "$(last_line "$engine" --version) $engine"; fi
+        "$(dirname "$(readlink -f "$1")")/assay-engine" "$(on_path assay-engine)"; do
+        # One that somebody else could have put there is passed over: the leader's is copied then.
+        if [ -n "$engine" ] && [ -f "$engine" ] && [ -x "$engine" ] && [ -z "$(stranger "$engine")" ]; then
+            say engine "$(last_line "$engine" --version) $engine"
+        fi
     done
     say looked
 
     IFS= read -r wanted || exit
     if [ "$wanted" = folder ]; then
         folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-XXXXXXXXXX") || exit
-        say folder "$folder"
+        why=$(stranger "$folder")
+        # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
+        [ -n "$why" ] || printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
+        say folder "${why:-$folder}"
         IFS= read -r wanted || exit
     fi
     case $wanted in

@@ -8,18 +8,22 @@ Either words with commas between (`--hosts a,b,node[01-16]`), or a file with a h
 
 A range makes a host of each number in it, with the leading zeros of its first; ranges of names and of addresses go side by
 side. `local`, `localhost` and `local:3` (three of them) are workers on this machine, started without ssh.
+
+A file that others could have written may name hosts, and nothing else: `user=`, `port=` and `python=` say what is started
+where, and as whom. Names in a tool's own words are names, and are not read as any of this (`hosts_of_names`).
 """
 
 import dataclasses
 import itertools
+import os
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assay.bundle.client_set import LONGEST_NAME, MOST_CLIENTS, is_client_name
+from assay.cluster.own_paths import stranger_of
 from assay.errors import FrontEndError, InputError
-from assay.input_text import read_text
+from assay.input_text import read_text_and_facts
 
 OPTION: Final = "--hosts"
 MOST_PORT: Final = 65_535
@@ -48,13 +52,14 @@ class HostSpec:
     """Who to be there; None: as ~/.ssh/config has it."""
     port: int | None = None
     python: str | None = None
-    """The Python that has Assay there; None: `assay` on PATH there, else the Python at the same path as here."""
+    """The Python that has Assay there; None: `assay` on PATH there."""
 
 
 def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
     """Read what stands after `--hosts`: the path of a file, or the hosts themselves.
 
-    A word with a slash is a path; one without is a path where a file of that name is in the working directory.
+    A word with a slash is a path; one without is a path where a file of that name is in the working directory, unless it is
+    one that others could have put there: then the user is to say which is meant.
 
     Args:
         text: What stands there.
@@ -64,21 +69,61 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
         InputError: the file cannot be read, or a host cannot be meant; with the file's line.
     """
     is_one_word = not any(letter in text for letter in ",[=\0 ")
-    if "/" not in text.partition(" ")[0] and not (is_one_word and Path(text).is_file()):
+    # os.path: a name that is too long is none of a file.
+    if "/" not in text.partition(" ")[0] and not (is_one_word and os.path.isfile(text)):  # noqa: PTH113
         return _unique(((None, word) for word in _between_commas(text)), option)
     try:
-        content = read_text(text, "hosts file", _MOST_BYTES)
+        content, facts = read_text_and_facts(text, "hosts file", _MOST_BYTES)
     except FileNotFoundError:
         raise InputError(f"{option} {text}: there is no such file") from None
-    return _unique(((number, line) for number, line in enumerate(content.splitlines(), start=1)), text)
+    stranger = stranger_of(facts)
+    if stranger is not None and "/" not in text:
+        raise InputError(
+            f"{option} {text}: a file of that name is in this directory, and it {stranger}: write ./{text} for its hosts, "
+            f"or {text}={text} for the host"
+        )
+    lines = ((number, line) for number, line in enumerate(content.splitlines(), start=1))
+    return _unique(lines, text, stranger)
 
 
-def _unique(lines: Iterable[tuple[int | None, str]], source: str) -> tuple[HostSpec, ...]:
-    """Read the hosts of lines, each with its number in the source; raises FrontEndError."""
+def hosts_of_names(names: Sequence[str], by: str) -> tuple[HostSpec, ...]:
+    """Give the hosts that a tool's words name, each called by its name or address: these may be somebody else's words.
+
+    Args:
+        names: Each once.
+        by: What of the words names them, for errors.
+
+    Raises:
+        InputError: one is no name or address of a host.
+    """
+    if len(names) > MOST_CLIENTS:
+        raise InputError(f"{by}: these are {len(names)} hosts; {MOST_CLIENTS} are the most")
+    for name in names:
+        if not is_client_name(name) or not _ADDRESS.fullmatch(name):
+            raise InputError(
+                f"{by}: '{_shown(name)}' is no name or IPv4 address of a host. A user, a port, a Python, ranges and a hosts "
+                "file are for --hosts on your own command line"
+            )
+    return tuple(HostSpec(name=name, address=None if name in _LOCAL else name) for name in names)
+
+
+def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str | None = None) -> tuple[HostSpec, ...]:
+    """Read the hosts of lines, each with its number in the source; `stranger` says who else may have written them.
+
+    Raises:
+        FrontEndError: a line names none, or says what a stranger may not.
+    """
     found: dict[str, HostSpec] = {}
     places: dict[str, int | None] = {}
     for number, line in lines:
         for host in _hosts_of_line(line, source, number):
+            if stranger is not None and (what := _says_more(host)) is not None:
+                raise FrontEndError(
+                    source,
+                    number,
+                    f"{what} is taken from a file of your own alone, and this one {stranger}: it may name hosts. "
+                    "'chown' and 'chmod go-w' make it yours",
+                )
             name = host.name
             if name in found:
                 before = f" (line {places[name]})" if places[name] is not None else ""
@@ -91,6 +136,12 @@ def _unique(lines: Iterable[tuple[int | None, str]], source: str) -> tuple[HostS
     if not found:
         raise FrontEndError(source, None, "names no host")
     return tuple(found.values())
+
+
+def _says_more(host: HostSpec) -> str | None:
+    """Name what a line says of a host beside its name and address."""
+    said = {"user=": host.user, "port=": host.port, "python=": host.python}
+    return next((name for name, value in said.items() if value is not None), None)
 
 
 def _between_commas(text: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ Whoever joins reads what may have been written by others: with limits, and witho
 """
 
 import contextlib
+import fcntl
 import ipaddress
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Final
 import msgspec
 
 from assay import __version__
+from assay.bundle.durable import close
 from assay.bundle.inside import is_plain
 from assay.bundle.strict_json import decode
 from assay.cluster.addresses import is_loopback
@@ -32,6 +34,7 @@ _MOST_BYTES = 64 << 10
 _LONGEST_TEXT = 200
 _ADDRESS = re.compile(r"(tls|tcp)://(?:\[([0-9a-fA-F:]+)\]|([0-9.]+)):([0-9]{1,5})", re.ASCII)
 _FOR_OTHERS = 0o077
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -47,7 +50,7 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     assay_version: str
     token: str
-    """What a client shows, so that the leader knows that it was meant; without encryption that is all there is."""
+    """What client and leader show each other, so that each knows it was meant; without encryption that is all there is."""
 
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have written."""
@@ -97,7 +100,11 @@ def new_join(address: str, *, is_encrypted: bool) -> JoinFile:
 
 
 class JoinFolder:
-    """A join folder as its leader makes it, and takes it away."""
+    """A join folder as its leader makes it, and takes it away.
+
+    It is opened once, and all is done from there: whatever others put in its place is not written to. A lock on it
+    (flock(2)) says that its leader lives, and goes with the leader, however that ends.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Take or make a folder.
@@ -114,12 +121,19 @@ class JoinFolder:
                 self._is_made = True
         except OSError as error:
             raise RunError(f"{folder}: cannot be made: {reason_of(error)}. Nothing was started") from error
-        facts = folder.lstat()
-        if not stat.S_ISDIR(facts.st_mode):
-            raise InputError(f"{folder} is no directory; name a folder of your own for the key of the run")
+        try:
+            self._place: int | None = os.open(folder, FOLDER_FLAGS)
+        except OSError as error:
+            raise InputError(
+                f"{folder} is no directory ({reason_of(error)}); name a folder of your own for the key of the run"
+            ) from error
+        facts = os.fstat(self._place)
         if facts.st_uid != os.geteuid() or facts.st_mode & _FOR_OTHERS:
+            close(self._place)
             raise InputError(f"{folder} is not closed to others, and the key of the run is to lie there: chmod 700 it")
-        self._files: list[Path] = []
+        with contextlib.suppress(OSError):  # of another leader that lives, or a file system without locks
+            fcntl.flock(self._place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._files: list[str] = []
 
     _is_made = False
 
@@ -132,27 +146,32 @@ class JoinFolder:
         self._write(JOIN, msgspec.json.format(msgspec.json.encode(join), indent=2) + b"\n")
 
     def _write(self, name: str, data: bytes) -> Path:
-        path, temporary = self._path / name, self._path / f"{name}.part"
+        path, temporary = self._path / name, f"{name}.part"
         try:
-            temporary.unlink(missing_ok=True)
-            descriptor = os.open(temporary, _NEW, 0o600)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=self._place)
+            descriptor = os.open(temporary, _NEW, 0o600, dir_fd=self._place)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-            temporary.replace(path)
+            os.replace(temporary, name, src_dir_fd=self._place, dst_dir_fd=self._place)
         except OSError as error:
             raise RunError(f"{path}: cannot be written: {reason_of(error)}. Nothing was started") from error
-        self._files.append(path)
+        self._files.append(name)
         return path
 
     def remove(self) -> None:
         """Remove what was written here, and the folder if it was made here; never raises."""
-        for path in self._files:
+        if self._place is None:
+            return
+        for name in self._files:
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(name, dir_fd=self._place)
         self._files.clear()
         if self._is_made:
             with contextlib.suppress(OSError):
                 self._path.rmdir()
+        close(self._place)
+        self._place = None
 
 
 def read_join(path: Path) -> tuple[JoinFile, Path]:

@@ -48,6 +48,7 @@ def launch(
     told: Callable[[str], None],
     *,
     ssh_user: str | None = None,
+    insecure_as_root: bool = False,
 ) -> "Launched":
     """Start the workers, and wait until each was started or could not be.
 
@@ -57,6 +58,7 @@ def launch(
         roles: What each is there for, by name; who is not in it makes load.
         told: Is given a line on what goes on: each host that could not, and how many are up.
         ssh_user: Who to be there, where the host does not say.
+        insecure_as_root: Whether workers may be root's without keys.
 
     Raises:
         InputError: ssh is needed, and its package is not installed, or the user can be none.
@@ -70,7 +72,14 @@ def launch(
     folder = join_folder.absolute()
     files = read_join_folder(folder) if hosts else {}
     orders = [
-        WorkerOrder(name=host.name, role=roles.get(host.name, Role.LOAD), folder=folder, files=files) for host in hosts
+        WorkerOrder(
+            name=host.name,
+            role=roles.get(host.name, Role.LOAD),
+            folder=folder,
+            files=files,
+            is_insecure_as_root=insecure_as_root,
+        )
+        for host in hosts
     ]
     workers = {host.name: _worker(host, ssh_user) for host in hosts}
     launched = Launched(workers, told)

@@ -46,7 +46,7 @@ class LocalWorker:
         await self._shell.open(
             ShellChannel(read_output=stdout.read, read_errors=stderr.read, write=stdin.write, end_input=stdin.close)
         )
-        look = await self._shell.look(self._host.python or sys.executable, sys.executable)
+        look = await self._shell.look(self._host.python or sys.executable)
         check_version(look.assay)
         self._shell.use_engine(str(find_engine().absolute()))
         await self._shell.start(order.arguments(str(order.folder)))

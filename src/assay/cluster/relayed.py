@@ -16,6 +16,14 @@ from assay import events
 from assay.errors import RunError, reason_of
 
 
+def empty(path: Path) -> None:
+    """Take back what a client said, of whom nothing is believed; raises RunError."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {reason_of(error)}") from error
+
+
 class RelayedStreams:
     """The files; a context manager that closes them."""
 

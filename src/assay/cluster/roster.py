@@ -29,6 +29,13 @@ WATCH_S: Final = 0.5
 _WATCH_NS = round(WATCH_S * 1e9)
 LEADER_BEAT_S: Final = 5.0
 """How often clients hear that their leader is there."""
+FIRST_WORDS: Final = 10_000
+WORDS_EACH_S: Final = 1000
+"""A client says as many events, and so many more for each second: one an interval, and what happens, is usual."""
+FIRST_WORD_BYTES: Final = 64 << 20
+WORD_BYTES_EACH_S: Final = 8 << 20
+_LONGEST_REASON: Final = 500
+_CLOSED: Final = "its connection closed: its process or machine ended, or the network did"
 _SILENT = "assay-silent"
 """Dask's name for why a client is removed, where this module does it."""
 
@@ -46,6 +53,24 @@ class Connected:
     """Time since then in which the leader itself stood still."""
     batches: int = 0
     run_id: str = ""
+    begun_ns: int = dataclasses.field(default_factory=time.monotonic_ns)
+    """When the run began of which it speaks, as are the next two."""
+    words: int = 0
+    word_bytes: int = 0
+
+    def begin(self, run_id: str) -> None:
+        """From now on it speaks of this run."""
+        self.run_id, self.batches, self.words, self.word_bytes = run_id, 0, 0, 0
+        self.begun_ns = time.monotonic_ns()
+
+    def count(self, words: int, size_bytes: int) -> None:
+        """Count what it says; raises ValueError for more than a client says in that time."""
+        self.words, self.word_bytes = self.words + words, self.word_bytes + size_bytes
+        seconds = (time.monotonic_ns() - self.begun_ns) / 1e9
+        if self.words > FIRST_WORDS + WORDS_EACH_S * seconds:
+            raise ValueError(f"{self.words} events in {seconds:.0f} s")
+        if self.word_bytes > FIRST_WORD_BYTES + WORD_BYTES_EACH_S * seconds:
+            raise ValueError(f"{self.word_bytes} bytes in {seconds:.0f} s")
 
     def silent_ns(self, now_ns: int) -> int:
         """For how long it has said nothing that the leader could have heard."""
@@ -72,6 +97,7 @@ class Roster(SchedulerPlugin):
         self.period_s = SHORTEST_PERIOD_S
         self._names: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
+        self._lies: set[str] = set()
         self._scheduler: LeaderServer
         self._join: JoinFile
         self._is_closing = False
@@ -82,6 +108,11 @@ class Roster(SchedulerPlugin):
         scheduler.stream_handlers[ClientWord.BEAT.value] = self._beat
         scheduler.stream_handlers[ClientWord.SAID.value] = self._said
         scheduler.stream_handlers[ClientWord.LEAVES.value] = self._leaves
+
+    @property
+    def token(self) -> str:
+        """By which clients know their leader, as it knows them."""
+        return self._join.token
 
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
@@ -157,9 +188,12 @@ class Roster(SchedulerPlugin):
         if name is None:
             return
         one = self.by_name.pop(name)
-        reason = self._reasons.pop(worker, "its connection closed: its process or machine ended, or the network did")
+        fault = self._scheduler.faults.pop(worker, None)
+        reason = self._reasons.pop(worker, fault or _CLOSED)
+        is_lie = fault is not None or worker in self._lies
         if not self._is_closing:
-            self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=time.monotonic_ns()))
+            now_ns = time.monotonic_ns()
+            self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=now_ns, is_lie=is_lie))
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
@@ -188,7 +222,7 @@ class Roster(SchedulerPlugin):
 
     def _leaves(self, worker: str, reason: str) -> None:
         if self._heard_of(worker) is not None:
-            self._reasons[worker] = f"it left: {reason[:500]}"
+            self._reasons[worker] = f"it left: {reason[:_LONGEST_REASON]}"
 
     def _said(self, worker: str, **words: Any) -> None:
         one = self._heard_of(worker)
@@ -196,10 +230,13 @@ class Roster(SchedulerPlugin):
             return
         name = one.station.name
         try:
-            said = [events.decode(line) for line in words["lines"]]
+            lines = words["lines"]
+            one.count(len(lines), sum(map(len, lines)))
+            said = [events.decode(line) for line in lines]
             number, is_over, error = int(words["number"]), bool(words["is_over"]), words["error"]
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as broken:
-            self.lose(one, f"it said what is no event ({broken})")
+            self._lies.add(worker)
+            self.lose(one, f"it said what is no event, or more than a client says ({str(broken)[:_LONGEST_REASON]})")
             return
         if number != one.batches:
             self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
@@ -207,7 +244,7 @@ class Roster(SchedulerPlugin):
         for event in said:
             self.heard.put(Said(client=name, event=event))
         if is_over:
-            self.heard.put(Ended(client=name, error=None if error is None else str(error)))
+            self.heard.put(Ended(client=name, error=None if error is None else str(error)[:_LONGEST_REASON]))
 
     # -- silence ---------------------------------------------------------------------------------------------------------
 

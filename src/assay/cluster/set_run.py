@@ -2,11 +2,10 @@
 
 Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read, and each
 is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says what the
-others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept.
+others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept. Of who says
+what no client can have said (`client_rules.py`) nothing is kept, and nobody is waited for without end (`patience.py`).
 """
 
-import dataclasses
-import functools
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +20,16 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Reached, Role, Share
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
-from assay.cluster.crew import Crew, Ended, Gone, Heard, Said, Station
-from assay.cluster.fetch_progress import FetchProgress
+from assay.cluster.client_rules import ClientRules, RuleBrokenError
+from assay.cluster.clock_rules import check_zero
+from assay.cluster.crew import Crew, Ended, Gone, Heard, Said
 from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
+from assay.cluster.patience import Patience
 from assay.cluster.relayed import RelayedStreams
+from assay.cluster.set_client import SetClient, now
+from assay.cluster.set_clocks import SetClocks, lead_ns
+from assay.cluster.set_streams import SetStreams, without_place
 from assay.cluster.shares import lays_out_for_all, share_plan
 from assay.cluster.unfetched import with_unfetched
 from assay.errors import AssayError, Interrupted, PlanError, RunError
@@ -35,15 +39,12 @@ from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
 from assay.targets import directories as directories_of
 
+LONGEST_REASON = 500
+"""Of why a client was lost: it can be the client's own words."""
 HEAR_S = 0.2
 """How long the leader waits for a word before it looks at what else there is to do."""
 WRITE_S = 1.0
 """Time between two times that the leader writes down who measures and when phases began."""
-LEAST_LEAD_NS = 200_000_000
-LEAD_ROUND_TRIPS = 20
-"""A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
-LEAD_EACH_NS = 1_000_000
-"""Nor less than this for each client that is to be told."""
 
 
 class Listener(Protocol):
@@ -66,31 +67,6 @@ class Listener(Protocol):
 
     def end(self) -> None:
         """The run is over; the terminal is free again."""
-
-
-@dataclasses.dataclass
-class _Client:
-    """What the leader knows of one client."""
-
-    station: Station
-    facts: tuple[Fact, ...]
-    readings: list[ClockReading] = dataclasses.field(default_factory=list)
-    ready: int = -1
-    """The last phase that it was ready for, as is `finished` the last that it finished."""
-    finished: int = -1
-    heard_ns: int = 0
-    error: events.Error | None = None
-    has_ended: bool = False
-    lost: Lost | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether anything is still to come from it."""
-        return self.lost is None and not self.has_ended
-
-    @property
-    def is_load(self) -> bool:
-        return self.station.role is Role.LOAD
 
 
 def run_set(  # noqa: D417 - the rest is what it says
@@ -177,11 +153,18 @@ class _Leading:
     ) -> None:
         self._bundle, self._plan, self._stops, self._crew = bundle, bundle.plan, stops, crew
         self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
-        self._clients = {name: _Client(station, seen.get(name, ())) for name, station in crew.stations.items()}
+        self._clients = {
+            name: SetClient(station, seen.get(name, ()), ClientRules(plans[name], self._since_begun_ns))
+            for name, station in crew.stations.items()
+        }
+        self._begun = now()
+        self._patience = Patience()
+        self._clocks = SetClocks(crew, self._clients)
         self._starts: list[PhaseStart] = []
         self._reached = reached
-        self.fetched: list[str] = []
-        """Clients whose whole streams are in the bundle."""
+        self._streams = SetStreams(
+            bundle, crew, plans, self._clients, say=listener.say, since_begun_ns=self._since_begun_ns
+        )
         self._written_starts, self._written_s = 0, 0.0
         self._ended_for_observers = -1
         self._is_stopping = self._is_ended_at_once = False
@@ -197,11 +180,13 @@ class _Leading:
         with RelayedStreams(self._bundle.stream_path) as streams:
             for name in self._clients:
                 streams.begin(name)
+            self._begun = now()
             self._crew.begin(self._bundle.run_id, self._plans)
             while any(client.is_there for client in self._clients.values()):
                 self._take_stops()
                 for heard in self._crew.hear(HEAR_S):
                     self._take(heard, streams)
+                self._give_up()
                 self._let_observers_go()
                 self._start_what_is_ready()
                 self._write_starts()
@@ -210,6 +195,11 @@ class _Leading:
         self._read_clocks()
         self._fetch()
         self._raise_what_ended_it()
+
+    @property
+    def fetched(self) -> list[str]:
+        """Clients whose whole streams are in the bundle."""
+        return self._streams.fetched
 
     @property
     def _loads(self) -> list[str]:
@@ -236,22 +226,66 @@ class _Leading:
             raise RunError(f"client '{heard.client}' was lost before the run began. Nothing was measured")
         match heard:
             case Said(event=event):
-                client.heard_ns = time.monotonic_ns()
-                streams.add(heard.client, event)
-                self._note(client, event)
-                if client.is_load:
-                    self._listener.hear(heard.client, event)
+                if client.is_believed and self._is_believable(heard.client, event):
+                    client.heard_ns = time.monotonic_ns()
+                    streams.add(heard.client, event)
+                    self._note(client, event)
+                    if client.is_load and client.lost is None:
+                        self._listener.hear(heard.client, event)
             case Ended(error=None):
-                client.has_ended = True
+                client.has_ended = client.has_ended_well = True
                 if not self._is_stopping and client.finished < len(self._plan.phases) - 1:
                     self._lose(heard.client, "its engine ended before the last phase", client.heard_ns, has_stream=True)
             case Ended(error=str(text)):
                 client.has_ended = True
                 self._lose(heard.client, text, client.heard_ns, has_stream=True)
+            case Gone(is_lie=True):
+                self._disbelieve(heard.client, heard.reason)
             case Gone():
                 self._lose(heard.client, heard.reason, heard.heard_ns)
 
-    def _note(self, client: _Client, event: events.Event) -> None:
+    def _is_believable(self, name: str, event: events.Event) -> bool:
+        """Whether an event can be true; who says another is lost with all that it said."""
+        client = self._clients[name]
+        try:
+            client.rules.take(event)
+            if isinstance(event, events.Hello) and client.readings:
+                check_zero(event, client.readings[0], self._begun.monotonic_ns, time.monotonic_ns())
+        except RuleBrokenError as lie:
+            self._disbelieve(name, str(lie))
+            return False
+        return True
+
+    def _disbelieve(self, name: str, lie: str) -> None:
+        """Lose a client because of what it said: nothing of it is kept, and its engine is ended."""
+        client = self._clients[name]
+        if not client.is_believed:
+            return
+        client.is_believed = False
+        begun_ns = self._begun.monotonic_ns
+        reason = f"nothing of it is believed: {lie}"[:LONGEST_REASON]
+        if client.lost is None:
+            self._lose(name, reason, begun_ns)
+            self._crew.end_engines([name])
+        else:
+            self._listener.say(f"{name}: {reason}")
+        was = client.lost or Lost(heard_ns=begun_ns, noticed_ns=time.monotonic_ns(), reason=reason, phase_index=None)
+        client.lost = msgspec.structs.replace(
+            was, heard_ns=begun_ns, reason=reason, phase_index=None, is_collected=False
+        )
+
+    def _give_up(self) -> None:
+        """Wait no longer for who is far behind, or does not end."""
+        self._patience.look(time.monotonic())
+        if self._patience.ends_stop(is_stopping=self._is_stopping, is_ended=self._is_ended_at_once):
+            self._is_ended_at_once = True
+            self._crew.end_engines(list(self._there()))
+        standings = {name: client.standing() for name, client in self._clients.items() if client.lost is None}
+        for name, why in list(self._patience.given_up(standings)):
+            self._lose(name, why, self._clients[name].heard_ns)
+            self._crew.end_engines([name])
+
+    def _note(self, client: SetClient, event: events.Event) -> None:
         match event:
             case events.Ready():
                 client.ready = event.phase_index
@@ -261,10 +295,12 @@ class _Leading:
                 client.error = client.error or event
             case _:
                 pass
+        if not isinstance(event, events.Interval) or any(one.ops for one in event.operations):
+            client.work += 1
 
     def _lose(self, name: str, reason: str, heard_ns: int, *, has_stream: bool = False) -> None:
         """A client does not go on with the others."""
-        client = self._clients[name]
+        client, reason = self._clients[name], reason[:LONGEST_REASON]
         if client.lost is not None or (self._is_stopping and has_stream):
             return
         client.lost = Lost(
@@ -299,12 +335,15 @@ class _Leading:
         for name in unread:
             self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
         self._crew.end_engines(unread)
+        for name, why in list(
+            self._clocks.too_dear({name: read[name] for name in self._there()}, self._since_begun_ns())
+        ):
+            self._lose(name, why, self._clients[name].heard_ns)
+            self._crew.end_engines([name])
         there = {name: client for name, client in self._there().items() if name in read}
         if not there or self._is_stopping:
             return
-        worst_ns = max(2 * read[name].bound_ns for name in there)
-        lead_ns = max(LEAST_LEAD_NS, LEAD_ROUND_TRIPS * worst_ns, LEAD_EACH_NS * len(there))
-        at_ns = time.monotonic_ns() + lead_ns
+        at_ns = time.monotonic_ns() + lead_ns([read[name] for name in there])
         self._crew.tell(
             {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
         )
@@ -328,28 +367,31 @@ class _Leading:
         there = self._there()
         self._crew.tell({name: order for name in names if name in there})
 
-    def _there(self) -> dict[str, _Client]:
+    def _since_begun_ns(self) -> int:
+        """Time since engines were started, in which this machine may have been suspended."""
+        return now().boot_ns - self._begun.boot_ns
+
+    def _there(self) -> dict[str, SetClient]:
         return {name: client for name, client in self._clients.items() if client.is_there}
 
     def _read_clocks(self) -> Mapping[str, ClockReading]:
-        read = self._crew.read_clocks()
-        for name, found in read.items():
-            self._clients[name].readings.append(found)
+        """Read all clocks, and give those that can be true and are sure enough to start by."""
+        read, lies = self._clocks.read()
+        for name, lie in lies.items():
+            self._disbelieve(name, lie)
         return read
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def _fetch(self) -> None:
         """Bring the streams here; who cannot give it any more is lost with what it had said."""
-        names = [name for name, client in self._clients.items() if client.has_ended]
-        progress = FetchProgress(names, self._listener.say)
-        for name in names:
-            try:
-                self._crew.fetch(name, self._bundle.stream_path(name), functools.partial(progress.look, name))
-            except RunError as error:
-                self._keep_relayed(name, str(error))
+        for name, fault in self._streams.bring():
+            if isinstance(fault, RunError):
+                self._keep_relayed(name, str(fault))
             else:
-                self.fetched.append(name)
+                self._disbelieve(name, f"what it recorded is no stream of this run: {without_place(fault)}")
+        for name, lie in self._streams.clear_relayed():
+            self._disbelieve(name, without_place(lie))
 
     def _keep_relayed(self, name: str, reason: str) -> None:
         client = self._clients[name]

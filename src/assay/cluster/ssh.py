@@ -13,7 +13,6 @@ import logging
 import os
 import shlex
 import stat
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -21,6 +20,7 @@ from typing import Final, cast
 import asyncssh
 
 from assay.cluster.hosts import HostSpec
+from assay.cluster.own_paths import find_stranger
 from assay.cluster.worker_order import WorkerOrder, check_version
 from assay.cluster.worker_shell import COPIED, END_S, HostError, ShellChannel, WorkerShell, engine_version, this_machine
 from assay.errors import RunError
@@ -85,7 +85,7 @@ class SshWorker:
         who = {"username": self._user} if self._user else {}
         try:
             options = await asyncssh.SSHClientConnectionOptions.construct(
-                config=[path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)],
+                config=_configurations(),
                 command=None,
                 request_pty=False,
                 password=None,
@@ -120,7 +120,7 @@ class SshWorker:
         return f"ssh {port}{self._user or getpass.getuser()}@{self._address}"
 
     async def _prepare(self, connection: asyncssh.SSHClientConnection, order: WorkerOrder) -> None:
-        look = await self._shell.look(self._host.python, sys.executable)
+        look = await self._shell.look(self._host.python)
         check_version(look.assay)
         engine = look.engine()
         if engine is None:
@@ -214,12 +214,24 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def _configurations() -> list[str]:
+    """Give the configurations of ssh that are there; raises HostError for one that others could have written.
+
+    It names programs to start, such as a ProxyCommand. OpenSSH refuses such a file, too.
+    """
+    there = [path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)]
+    for path in there:
+        if (why := find_stranger(Path(path))) is not None:
+            raise HostError(f"ssh: {path} is not read, because {why}, and it can name programs to start")
+    return there
+
+
 def _expanded(path: str) -> str:
     return str(Path(path).expanduser()) if "HOME" in os.environ else path
 
 
 def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKnownHosts:
-    """Read the keys of hosts that user and machine know; what cannot be read knows none.
+    """Read the keys of hosts that user and machine know; what cannot be read, or others could have written, knows none.
 
     Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.
@@ -229,6 +241,8 @@ def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKn
     known = asyncssh.SSHKnownHosts()
     for path in (*users, *machines):
         with contextlib.suppress(OSError):
+            if find_stranger(Path(_expanded(path))) is not None:
+                continue
             for line in Path(_expanded(path)).read_text(errors="replace").splitlines():
                 with contextlib.suppress(ValueError):  # a line that OpenSSH passes over, too
                     known.load(line)

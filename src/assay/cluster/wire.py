@@ -5,6 +5,7 @@ are those of handlers that `worker.py` and `roster.py` add to Dask's own; nothin
 """
 
 import enum
+import ipaddress
 from typing import Final
 
 import msgspec
@@ -12,12 +13,16 @@ import msgspec
 from assay import __version__, events
 from assay.bundle.client_set import LONGEST_NAME, Role, is_client_name
 from assay.bundle.strict_json import decode
+from assay.cluster.said_values import check_values
 from assay.host.facts import Fact
 
 CARD: Final = "assay"
 """Under this name a client shows its card when it connects."""
 _LONGEST_CARD_BYTES = 64 << 10
 _LONGEST_TEXT = 1000
+_MOST_FACTS: Final = 20_000
+LARGEST_ANSWER_BYTES: Final = 4 << 20
+"""Of what a client answers, but for pieces of its stream."""
 
 
 class Question(enum.StrEnum):
@@ -71,6 +76,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         texts = (self.assay_version, self.token, machine.hostname, machine.kernel, self.hello.engine.version)
         if any(len(text) > _LONGEST_TEXT for text in texts):
             raise ValueError("a text is too long")
+        check_values(self.hello)
 
     @property
     def versions(self) -> str:
@@ -79,9 +85,15 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, tag=True):
-    """Of a client's machine and directories."""
+    """Of a client's machine and directories. Raises ValueError for what is beyond the limits."""
 
     facts: tuple[Fact, ...]
+
+    def __post_init__(self) -> None:
+        """Hold to the limits: all of them go into the run."""
+        if len(self.facts) > _MOST_FACTS:
+            raise ValueError(f"{len(self.facts)} facts")
+        check_values(self)
 
 
 class EchoAt(msgspec.Struct, frozen=True, tag=True):
@@ -90,6 +102,12 @@ class EchoAt(msgspec.Struct, frozen=True, tag=True):
     address: str
     port: int
     key: bytes
+
+    def __post_init__(self) -> None:
+        """Hold to what the engine can be told to ask; raises ValueError."""
+        ipaddress.ip_address(self.address)
+        if not 0 < self.port < 1 << 16 or len(self.key) > _LONGEST_TEXT:
+            raise ValueError("nobody can be asked for the time there")
 
 
 class RefusedByClient(msgspec.Struct, frozen=True, tag=True):

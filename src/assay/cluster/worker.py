@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import dataclasses
 import enum
+import hmac
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,15 +165,29 @@ class ClientWorker:
             await self._worker.close(timeout=5, executor_wait=False)
 
     def _asked(self) -> dict[str, Any]:
-        return {
-            Question.LOOK.value: self._look,
-            Question.BEGIN.value: self._begin,
-            Question.CLOCK.value: self._clock,
-            Question.ECHO.value: self._tell_echo,
-            Question.PIECE.value: self._piece,
-            Question.DIGEST.value: self._digest,
-            Question.REMOVE.value: self._remove,
+        asked: dict[Question, Callable[..., Awaitable[bytes]]] = {
+            Question.LOOK: self._look,
+            Question.BEGIN: self._begin,
+            Question.ECHO: self._tell_echo,
+            Question.PIECE: self._piece,
+            Question.DIGEST: self._digest,
+            Question.REMOVE: self._remove,
         }
+        by_leader = {question.value: self._by_leader(answer) for question, answer in asked.items()}
+        return {Question.CLOCK.value: self._clock, **by_leader}
+
+    def _by_leader(self, answer: Callable[..., Awaitable[bytes]]) -> Callable[..., Awaitable[bytes]]:
+        """Have something answered to the leader alone: without keys, anybody on this machine can ask."""
+
+        async def answer_leader(token: str, **words: Any) -> bytes:
+            self._check_token(token)
+            return await answer(**words)
+
+        return answer_leader
+
+    def _check_token(self, token: object) -> None:
+        if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._join.token.encode()):
+            raise ValueError("this is not the leader of the run")
 
     def _told(self) -> dict[str, Any]:
         return {
@@ -231,8 +246,9 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self, comm: Any, exchanges: int) -> Status:
+    async def _clock(self, comm: Any, token: str, exchanges: int) -> Status:
         """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        self._check_token(token)
         self._asked_s = time.monotonic()
         for _ in range(exchanges):
             await comm.read()

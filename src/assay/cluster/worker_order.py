@@ -6,6 +6,7 @@ Only paths and names stand on its command line, which every user of its machine 
 import dataclasses
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from assay.errors import RunError, reason_of
 
 JOIN: Final = "join.json"
 _MOST_BYTES: Final = 64 << 10
+_REFUSED: Final = "refused: "
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,11 +35,14 @@ class WorkerOrder:
     """With `join.json` and the files that it names, on this machine."""
     files: Mapping[str, bytes]
     """What the worker needs of that folder, by name."""
+    is_insecure_as_root: bool = False
+    """Whether the user has said that it may be, where this run has no keys."""
 
     def arguments(self, folder: str) -> tuple[str, ...]:
         """Give the words after `assay`, for a machine on which the files are in a folder."""
         observer = ("--observer",) if self.role is Role.OBSERVER else ()
-        return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer)
+        insecure = ("--insecure-as-root",) if self.is_insecure_as_root else ()
+        return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer, *insecure)
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -83,6 +88,18 @@ def check_version(said: str) -> None:
         return
     if said.startswith("assay ") and len(said.split()) == 2:
         raise HostError(f"it has {said}, and this machine assay {__version__}: install the same version on both")
+    here = Path(sys.executable)
+    if said == "none":
+        raise HostError(
+            f"there is no assay on PATH there, nor in ~/.local/bin. Install assay {__version__} there; where that machine "
+            f"shares this one's folders, 'ln -s {here.with_name('assay')} ~/.local/bin/', or name its Python in a hosts "
+            f"file: HOST python={here}"
+        )
+    if said.startswith(_REFUSED):
+        raise HostError(
+            f"{said.removeprefix(_REFUSED)}: who can do that could have it do anything there. Change that, or name the "
+            "Python that you mean with python=/path in a hosts file"
+        )
     raise HostError(
         f"there is no assay that runs ({said or 'it prints nothing'}). Install assay {__version__} there, and name "
         "its Python with python=/path in a hosts file where it is not on PATH"

@@ -17,6 +17,7 @@ from typing import Final
 from assay import __version__
 from assay.bundle.client_set import LONGEST_NAME, Role, is_client_name
 from assay.cluster.addresses import own_address, towards
+from assay.cluster.asked import refuse_root
 from assay.cluster.dask_parts import Security
 from assay.cluster.join_file import JoinFile, read_join
 from assay.cluster.kept_runs import clients_folder
@@ -31,7 +32,9 @@ _LOOK_S: Final = 0.2
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+|\.\.+")
 
 
-def run_worker(join: Path, *, name: str | None, role: Role, address: str | None, idle_s: float) -> None:
+def run_worker(
+    join: Path, *, name: str | None, role: Role, address: str | None, idle_s: float, insecure_as_root: bool = False
+) -> None:
     """Join a leader and be its client until the end.
 
     Args:
@@ -40,6 +43,7 @@ def run_worker(join: Path, *, name: str | None, role: Role, address: str | None,
         role: What it is there for.
         address: IP address or interface by which others reach this machine; None: that on the way to the leader.
         idle_s: So long the client stays while nothing is asked of it.
+        insecure_as_root: Whether root may join a leader without keys.
 
     Raises:
         InputError: the join file, the name or the address cannot be meant.
@@ -47,6 +51,8 @@ def run_worker(join: Path, *, name: str | None, role: Role, address: str | None,
         Interrupted: a signal ended it.
     """
     found, folder = _wait_for(join)
+    if not found.is_encrypted and not insecure_as_root:
+        refuse_root(f"{join}: the leader was started with --insecure; joining it")
     called = name if name is not None else _own_name()
     if not is_client_name(called):
         raise InputError(

@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import os
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ _LONGEST_LINE: Final = 4096
 _MOST_LINES: Final = 200
 _LINES_KEPT: Final = 3
 _LINE_SHOWN: Final = 300
+_FOLDER: Final = re.compile(r"/(?:.*/)?assay-[A-Za-z0-9]{10}")
 COPIED: Final = "assay-engine"
 """Name of the engine in the folder that is made there."""
 
@@ -51,7 +53,8 @@ class Look:
     """What is on a host."""
 
     assay: str
-    """What `assay --version` printed, in its last line; also the shell's words where there is none."""
+    """What `assay --version` printed, in its last line; `none` where it is not on PATH, `refused: ` and why where it was not
+    run."""
     machine: str
     """Kernel and architecture, as in `Linux x86_64`."""
     engines: tuple[tuple[str, str], ...]
@@ -104,17 +107,16 @@ class WorkerShell:
         channel.write(_SCRIPT.read_bytes())
         await self._expect("ready")
 
-    async def look(self, python: str | None, here: str) -> Look:
+    async def look(self, python: str | None) -> Look:
         """Ask what is there.
 
         Args:
-            python: The Python that has Assay; None: `assay` on PATH, else the Python at `here`, where there is one.
-            here: Path of a Python.
+            python: The Python that has Assay; None: `assay` on PATH.
 
         Raises:
             HostError: it does not answer.
         """
-        self._write(f"{python or ''}\n{here}\n")
+        self._write(f"{python or ''}\n")
         assay = await self._expect("assay")
         machine = await self._expect("machine")
         engines: list[tuple[str, str]] = []
@@ -126,9 +128,15 @@ class WorkerShell:
             engines.append((said, f"/{path}"))
 
     async def make_folder(self) -> str:
-        """Have it make a folder for the worker's files, open to its user alone; raises HostError."""
+        """Have it make a folder for the worker's files, which nobody else can open or replace; raises HostError."""
         self._write("folder\n")
-        self.folder = await self._expect("folder")
+        made = await self._expect("folder")
+        if not _FOLDER.fullmatch(made):
+            raise HostError(
+                f"no safe folder for the key of the run can be made there: {made}. Have TMPDIR there name a folder that is "
+                "closed to others"
+            )
+        self.folder = made
         return self.folder
 
     async def use_copied_engine(self) -> str:

@@ -78,7 +78,7 @@ class Row(Part, frozen=True, kw_only=True):
     """Why it is no more than that; empty: nothing to add."""
     runs_needed: int | None
     """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
-    pairs: int = 0
+    pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
 
 
@@ -325,7 +325,7 @@ def _verdict(
 
 
 def judge_ratio(
-    found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool = True
+    found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool
 ) -> ComparisonVerdict:
     """Judge a ratio of plain values that are of no run's result document."""
     return _verdict(found, min(len(a), len(b)), None, effect, IOPS if higher_is_better else P99)[0]

@@ -14,7 +14,6 @@ import numpy as np
 from assay.compare.arms import P99
 from assay.compare.comparison import Comparison, Row
 
-LEAST_ROUNDS: Final = 5
 MOST_ROUNDS: Final = 15
 LOOKS: Final = (5, 7, 10)
 """Rounds after which it may end early."""

@@ -9,11 +9,14 @@ import errno
 import functools
 import os
 import select
+import stat
 import sys
 import time
+from pathlib import Path
 from typing import Final
 
 from assay.errors import InputError, RunError
+from assay.outputs import refuse_foreign, way_to
 
 STANDARD_OUTPUT: Final = "-"
 _STANDARD_OUTPUT: Final = 1
@@ -89,16 +92,13 @@ def line_sink(path: str) -> LineSink:
         path: `-` for standard output.
 
     Raises:
-        InputError: it is a directory or a link, or its folder is not there.
+        InputError: it is a directory, a link or a file of somebody else's, or its folder is not there.
         RunError: it cannot be opened.
     """
     if path == STANDARD_OUTPUT:
         return LineSink(os.dup(_STANDARD_OUTPUT), "standard output")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC
-    if not os.path.abspath(path).startswith(_LINKED):  # noqa: PTH100 - of text
-        flags |= os.O_NOFOLLOW
     try:
-        return LineSink(os.open(path, flags, 0o666), path)
+        return LineSink(_opened(path), path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise InputError(
             f"--live-json {path}: {error.strerror}; name a file in a folder that is there, or -"
@@ -107,3 +107,20 @@ def line_sink(path: str) -> LineSink:
         if error.errno == errno.ELOOP:
             raise InputError(f"--live-json {path}: is a link, which is not followed; name the file itself") from error
         raise RunError(f"--live-json {path}: cannot be opened: {error.strerror}. Nothing was measured") from error
+
+
+def _opened(path: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOCTTY | os.O_CLOEXEC
+    if os.path.abspath(path).startswith(_LINKED):  # noqa: PTH100 - of text
+        return os.open(path, flags | os.O_TRUNC, 0o666)
+    place = Path(path)
+    with way_to(place.parent) as folder:
+        descriptor = os.open(folder / place.name, flags | os.O_NOFOLLOW, 0o666)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        try:
+            refuse_foreign(os.fstat(descriptor), place)
+            os.ftruncate(descriptor, 0)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return descriptor

@@ -1,15 +1,14 @@
 """Which suites has the user made: load files in the folder `suites` of Assay's configuration folder?
 
 `NAME.toml` there is found by `NAME`, as are those that come with Assay. Who may write there decides what the user runs, so
-folder and file must be the user's own or root's and writable to nobody else, and no link is followed, neither to the folder
-nor to a file. A file elsewhere is run by its path.
+file, folder and all folders above must be the user's own or root's and writable to nobody else, and no link is followed,
+neither to the folder nor to a file. A file elsewhere is run by its path.
 """
 
 import os
-import stat
 from pathlib import Path
 
-from assay import xdg
+from assay import own_files, xdg
 from assay.errors import InputError
 from assay.input_text import read_text
 
@@ -19,7 +18,6 @@ MOST_NAMES = 1000
 """Entries of the folder that are listed."""
 
 _WHAT = "load file"
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def folder() -> Path | None:
@@ -65,15 +63,14 @@ def refusal(path: Path, *, is_folder: bool) -> str:
         facts = path.lstat()
     except OSError:
         return ""
-    if stat.S_ISLNK(facts.st_mode):
-        cure = "make a folder there" if is_folder else "put the file itself there, or run it by its path"
-        return f"'{path}' is a link, and links are not followed; {cure}"
-    if stat.S_ISDIR(facts.st_mode) != is_folder:
-        return f"'{path}' is {'no folder' if is_folder else 'a folder'}"
-    if facts.st_uid not in {os.geteuid(), 0}:
-        return f"'{path}' belongs to user {facts.st_uid}, who is neither you nor root; make it your own"
-    if facts.st_mode & _OTHERS_WRITE:
-        return f"others may write to '{path}'; chmod go-w it"
+    if why := own_files.refusal(facts, path, is_folder=is_folder):
+        return why
+    try:
+        own_files.safe_folder(path if is_folder else path.parent)
+    except own_files.NotOwnError as error:
+        return str(error)
+    except OSError:
+        return ""
     return ""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assay.bundle.inside import open_inside
 from assay.errors import InputError, RunError
+from assay.outputs import way_to
 from assay.report.output import check_place
 
 
@@ -29,13 +30,13 @@ def write_archive(bundle: Path, names: Iterable[str], path: Path) -> Path:
     check_place(path.parent)
     try:
         # "x": made anew or not at all, so that nothing of the user's is ever replaced, not even in a race.
-        with tarfile.open(path, "x:gz") as archive:
+        with way_to(path.parent) as place, tarfile.open(place / path.name, "x:gz") as archive:
             try:
                 for name in names:
                     with open_inside(bundle, name) as file:
                         archive.addfile(archive.gettarinfo(arcname=f"{bundle.name}/{name}", fileobj=file), file)
             except BaseException:
-                path.unlink(missing_ok=True)
+                (place / path.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
         raise RunError(

@@ -1,21 +1,25 @@
 """What was worked out of a sealed run, kept so that it is shown again at once.
 
-It lies in the catalog of the runs, under the hash of the run's manifest and the version of the rules, and is used for no
-other. The record stays what counts: its files are held to the manifest before a kept answer of them is shown.
+It lies in the catalog of the runs, under the hash of the run's manifest, the owner of its folder and the version of the
+rules, and is used for no other. The record stays what counts: its files are held to the manifest before a kept answer of
+them is shown.
 """
 
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import msgspec
 
+from assay import own_files
 from assay.analysis.rules_version import rules_version
 from assay.analysis.set_views import own_results, sums_of
 from assay.bundle import files
-from assay.bundle.kept_list import CATALOG, KeptList, seal_of
+from assay.bundle.kept_list import KeptList, catalog_of, seal_of
 from assay.bundle.kept_marks import marks_of
+from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import remarks_of
+from assay.errors import InputError
 from assay.report.head import Head
 from assay.report.in_one_line import came_to
 from assay.results import DETECTED, Document
@@ -45,12 +49,11 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
     Raises:
         BundleError: the run's files are not what its manifest says, or cannot be read.
     """
-    seal = seal_of(folder)
-    if not seal or folder.parent != runs or not (runs / CATALOG).is_file():
+    if not seal_of(folder) or folder.parent != runs or (catalog := catalog_of(runs)) is None or not catalog.is_file():
         return None
     text = None
-    with suppress(sqlite3.Error), closing(KeptList(runs / CATALOG)) as kept:
-        text = kept.answer(seal, rules_version())
+    with suppress(sqlite3.Error, OSError), closing(KeptList(catalog)) as kept, open_folder(folder) as opened:
+        text = kept.answer(opened, rules_version())
     if text is None or not files.is_as_sealed(folder):
         return None
     try:
@@ -77,21 +80,27 @@ def _has_marks_of(folder: Path, document: Document) -> bool:
 def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
     """Keep what a run came to; where nothing can be kept, it is worked out again the next time.
 
+    Nothing is kept of a run in whose place somebody but its owner could have put another while it was read.
+
     Args:
         folder: The run's folder.
         runs: Where runs are kept.
         answer: What was worked out of it.
     """
-    seal = seal_of(folder)
-    if not seal or folder.parent != runs:
+    if not seal_of(folder) or folder.parent != runs or (catalog := catalog_of(runs)) is None:
         return
     text = msgspec.json.encode(answer).decode()
     own = own_results(answer.document)
     if len(text) > _MOST_LETTERS and own:
         of_sums = KeptAnswer(document=sums_of(answer.document), head=answer.head, own_left_out=own)
         text = msgspec.json.encode(of_sums).decode()
-    with suppress(sqlite3.Error), closing(KeptList(runs / CATALOG)) as kept:
+    with suppress(sqlite3.Error, OSError, InputError), ExitStack() as opened:
+        own_files.check_above(folder)
+        run = opened.enter_context(open_folder(folder))
+        if not run.is_fixed():
+            return
+        kept = opened.enter_context(closing(KeptList(catalog)))
         version = rules_version()
-        kept.keep(seal, version, came_to(answer.document))
+        kept.keep(run, version, came_to(answer.document))
         if len(text) <= _MOST_LETTERS:
-            kept.keep_answer(seal, version, text)
+            kept.keep_answer(run, version, text)

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 from assay.errors import InputError, RunError
+from assay.outputs import way_to
 
 _BUNDLE_FILES = ("manifest.json", "run.json")
 
@@ -35,7 +36,10 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"output: '{folder}' is a file; name a folder.")
     check_place(folder.parent)
     try:
-        folder.mkdir(exist_ok=True)
+        with way_to(folder.parent) as place:
+            (place / folder.name).mkdir(exist_ok=True)
+        with way_to(folder):
+            pass
     except OSError as error:
         raise RunError(f"output: cannot make '{folder}': {error.strerror}. Name another folder.") from error
 
@@ -44,12 +48,15 @@ def write_whole(path: Path, content: bytes) -> Path:
     """Write a file by way of a temporary one beside it: no reader meets half of it, not even after a cut of the power.
 
     Raises:
-        InputError: `path` is a directory, or its folder is not there or inside a run bundle.
+        InputError: `path` is a directory, or its folder is not there, inside a run bundle, or behind a link of others.
         RunError: the machine said no.
     """
     check_file(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as partial:
+        with (
+            way_to(path.parent) as place,
+            tempfile.NamedTemporaryFile(dir=place, prefix=f".{path.name}.", delete=False) as partial,
+        ):
             written = Path(partial.name)
             try:
                 partial.write(content)
@@ -57,7 +64,7 @@ def write_whole(path: Path, content: bytes) -> Path:
                 os.fsync(partial.fileno())
                 partial.close()
                 written.chmod(0o666 & ~_umask())
-                written.replace(path)
+                written.replace(place / path.name)
             except BaseException:
                 written.unlink(missing_ok=True)
                 raise

@@ -6,7 +6,8 @@
       random-read   /mnt/scr…/data    Nov 21 21:00  8,233 ops/s  7 yes 2 weak    exit 3
 
 Columns are as wide as what is in them; where a terminal is too narrow the target gives way first, in its middle, then the
-load. No word is wrapped, and no id shortened. What is as usual (sealed, exit code 0) is not said.
+load. No word is wrapped, and no id shortened. What is as usual (sealed, exit code 0, the user's own) is
+not said.
 """
 
 import datetime as dt
@@ -95,9 +96,10 @@ def _rate(run: RunSummary) -> str:
 
 def _state(run: RunSummary) -> str:
     if run.state != SEALED:
-        return run.state
+        return f"{run.state} of user {run.owner}" if run.owner else run.state
     ended = f"exit {run.exit_code}" if run.exit_code else ""
-    return " ".join(word for word in ("foreign" if run.is_foreign else "", ended) if word)
+    owner = f"of user {run.owner}" if run.owner else ""
+    return " ".join(word for word in ("foreign" if run.is_foreign else "", ended, owner) if word)
 
 
 def _total(columns: Sequence[str], used: dict[str, int]) -> int:

@@ -1,17 +1,20 @@
 """The JavaScript that draws the figures of a page: Vega-Lite, by vl-convert.
 
 It is the same for every report of one vl-convert, and putting it together takes as long as the rest of a report. So it is
-kept in the user's XDG cache folder; without such a folder, or room in it, it is made anew each time.
+kept in the user's XDG cache folder. Whoever opens the report executes it: a file that somebody else can have written is not
+used. Without such a folder, or room in it, it is made anew each time.
 """
 
 import contextlib
-from pathlib import Path
+from typing import Final
 
-from assay import xdg
-from assay.errors import InputError, RunError
+from assay import own_files, xdg
+from assay.errors import InputError
 from assay.report import vega_lite
-from assay.report.output import write_whole
 from assay.report.stack import vl_convert
+
+_MOST_BYTES: Final = 64 << 20
+"""Of the program, which has 1 MiB."""
 
 _END = "\n/* whole */"
 """Last in the file: one that was cut short is not used."""
@@ -22,18 +25,13 @@ def javascript() -> str:
     library = vl_convert()
     name = f"vega-lite-{vega_lite.VERSION}-vl-convert-{library.__version__}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        program = _kept(name).read_text(encoding="utf-8")
+        kept = own_files.read_own(xdg.caches(), name, _MOST_BYTES)
+        program = "" if kept is None else kept.decode()
         if program.endswith(_END):
             return program
     # Without a snippet of its own it sets window.vegaEmbed.
     bundle: str = library.javascript_bundle(vl_version=vega_lite.VERSION)
     program = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
-    with contextlib.suppress(OSError, InputError, RunError):
-        kept = _kept(name)
-        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(kept, program.encode())
+    with contextlib.suppress(OSError, InputError):
+        own_files.replace_own(xdg.caches(), name, program.encode())
     return program
-
-
-def _kept(name: str) -> Path:
-    return xdg.folder("XDG_CACHE_HOME", "~/.cache") / name

@@ -14,6 +14,7 @@ from typing import Protocol, TextIO
 from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.remarks import NOTHING, Remarks
+from assay.bundle.run_place import remove_in_run
 from assay.errors import AssayError, Interrupted
 from assay.host.facts import Fact
 from assay.host.manifest import collect
@@ -102,7 +103,7 @@ def _carry_out(
         display.end()
         with contextlib.suppress(OSError):
             if log.stat().st_size == 0:
-                log.unlink()
+                remove_in_run(log)
 
 
 def _drive(

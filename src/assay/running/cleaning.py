@@ -14,6 +14,7 @@ import msgspec
 
 from assay import events
 from assay.bundle.catalog import resolve, runs_directory
+from assay.bundle.strict_json import decode
 from assay.errors import InputError, Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
 from assay.running.client_folders import folders_in, remove_folders
@@ -101,10 +102,10 @@ def _entries(folder: Path) -> list[Path]:
 def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
     """Remove one entry of the data folder if it is a set; what became of it, and whether that is a failure."""
     try:
-        kept = msgspec.json.decode(read_mark(entry.parent, entry.name), type=FolderMark).set
+        kept = decode(read_mark(entry.parent, entry.name), FolderMark).set
     except (FileNotFoundError, NotADirectoryError):
         return "left: it has no mark of Assay. Look at it and remove it yourself", False
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return f"left: its mark {MARK} cannot be read ({reason}). Look at it and remove it yourself", True
     if keep_kept and kept.keep:

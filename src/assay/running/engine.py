@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,7 +26,9 @@ import msgspec
 
 from assay import __version__, events
 from assay.bundle.durable import OnlyRead, close
+from assay.bundle.run_place import open_in_run
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
+from assay.own_files import NotOwnError, check_own, scratch_folder
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
 from assay.running.handed_over import scripts_by_descriptor
@@ -60,6 +61,8 @@ def find_engine() -> Path:
     if named:
         if not Path(named).is_file():
             raise RunError(f"$ASSAY_ENGINE is '{named}', and there is no such file; unset it or name assay-engine")
+        if why := _is_of_others(Path(named).resolve()):
+            raise RunError(f"$ASSAY_ENGINE is '{named}', and is not started: {why}; unset it or name assay-engine")
         return Path(named)
     beside = Path(sys.executable).with_name("assay-engine")
     if beside.is_file():
@@ -68,6 +71,18 @@ def find_engine() -> Path:
     if found is None:
         raise RunError("assay-engine was not found beside this Python or on PATH; install the wheel 'assay-engine'")
     return Path(found)
+
+
+def _is_of_others(program: Path) -> str:
+    """Say whether somebody can have changed a program who cannot change Assay itself; empty: nobody can."""
+    for file in (Path(__file__).resolve(), program):
+        try:
+            check_own(file)
+        except NotOwnError as error:
+            return str(error) if file == program else ""
+        except OSError:
+            return ""
+    return ""
 
 
 def _other_user(plan: Plan) -> User | None:
@@ -103,7 +118,7 @@ class EngineProcess:
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
             # Open for reading from the start: a folder that somebody removes is noticed, and no reason not to read on.
-            self._lines = OnlyRead(io.FileIO(os.open(stream, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, _NEW)))
+            self._lines = OnlyRead(io.FileIO(open_in_run(stream, os.O_RDONLY | os.O_CREAT, _NEW)))
         except OSError as error:
             raise RunError(f"{stream}: cannot be written: {error.strerror}. Nothing was measured") from error
         try:
@@ -211,11 +226,14 @@ class EngineProcess:
 
     def _set_aside(self, offset: int) -> None:
         """Move what is no event from the stream to the log, so that what came before can be read."""
-        with contextlib.suppress(OSError):
-            with self._stream.open("rb") as stream, self._log.open("ab") as log:
-                stream.seek(offset)
-                log.write(stream.read(1 << 20))
-            os.truncate(self._stream, offset)
+        with (
+            contextlib.suppress(OSError),
+            os.fdopen(open_in_run(self._stream, os.O_RDWR), "r+b") as stream,
+            os.fdopen(open_in_run(self._log, os.O_WRONLY | os.O_APPEND), "ab") as log,
+        ):
+            stream.seek(offset)
+            log.write(stream.read(1 << 20))
+            stream.truncate(offset)
 
     def _obituary(self) -> str:
         said = " ".join(_last_lines(self._log))
@@ -281,7 +299,7 @@ class EngineProcess:
 @contextlib.contextmanager
 def _appended(path: Path) -> Iterator[int]:
     """Open a file for another process to write at its end."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _NEW)
+    descriptor = open_in_run(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _NEW)
     try:
         yield descriptor
     finally:
@@ -385,9 +403,9 @@ def run_quietly(plan: Plan) -> list[events.Event]:
         PlanError: The engine refuses the Plan.
         Interrupted: The user stopped it.
     """
-    with Stops() as stops, tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        stream = Path(folder) / "events.ndjson"
-        with EngineProcess(plan, stream, Path(folder) / "engine.log") as engine:
+    with Stops() as stops, scratch_folder() as folder:
+        stream = folder / "events.ndjson"
+        with EngineProcess(plan, stream, folder / "engine.log") as engine:
             seen = []
             for event in engine.follow(stops):
                 if isinstance(event, events.Warning) and event.id == STOPPING:

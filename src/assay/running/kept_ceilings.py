@@ -1,18 +1,16 @@
 """What one thread of this machine shows at most: measured by a run that has the step, kept with its date for the others.
 
 One file in the user's XDG cache folder, of one machine as it was: another processor or kernel, another number of CPUs that
-may be used, or another version of Assay, and what is kept counts for nothing. Without such a folder nothing is kept.
+may be used, or another version of Assay, and what is kept counts for nothing. Without such a folder, or where somebody else
+can change what lies there, nothing is kept.
 """
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
-from assay import __version__, events, xdg
+from assay import __version__, events, own_files, xdg
 from assay.bundle.strict_json import decode
 from assay.errors import InputError
 from assay.host.facts import CEILINGS_FACT, MACHINE_ID_FACT, Fact
@@ -37,16 +35,7 @@ def keep(ceilings: Sequence[events.Ceiling], machine: Sequence[Fact], measured_u
     """Keep what was measured for later runs, where that can be; `machine`: the facts of the run."""
     kept = _Kept(assay=__version__, machine=_of(machine), measured_utc=measured_utc, ceilings=tuple(ceilings))
     with contextlib.suppress(OSError, InputError):
-        path = _path()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{_NAME}.", delete=False) as partial:
-            try:
-                partial.write(msgspec.json.encode(kept))
-                partial.close()
-                Path(partial.name).replace(path)
-            except BaseException:
-                Path(partial.name).unlink(missing_ok=True)
-                raise
+        own_files.replace_own(xdg.caches(), _NAME, msgspec.json.encode(kept))
 
 
 def recalled(plan: Plan, machine: Sequence[Fact]) -> Iterator[Fact]:
@@ -70,13 +59,6 @@ def _of(machine: Sequence[Fact]) -> tuple[str, ...]:
 
 def _read() -> _Kept | None:
     with contextlib.suppress(OSError, ValueError, InputError):
-        # What is no file of ours, such as a pipe that somebody put there, is not waited for.
-        descriptor = os.open(_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        return decode(data, _Kept) if len(data) <= _MOST_BYTES else None
+        data = own_files.read_own(xdg.caches(), _NAME, _MOST_BYTES)
+        return None if data is None else decode(data, _Kept)
     return None
-
-
-def _path() -> Path:
-    return xdg.folder("XDG_CACHE_HOME", "~/.cache") / _NAME

@@ -14,9 +14,9 @@ import msgspec
 
 from assay.bundle import files
 from assay.bundle.inside import open_inside
-from assay.bundle.kept_marks import is_own_folder
 from assay.errors import BundleError
 from assay.events import Hello, decode
+from assay.own_files import is_own_folder
 
 _LONGEST_HELLO_BYTES: Final = 1 << 20
 _STREAM: Final = files.STREAMS.replace("*", files.ALONE)

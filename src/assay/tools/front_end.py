@@ -42,15 +42,21 @@ class Door(Protocol):
     def say(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
 
+    def may_write(self, name: str) -> bool:
+        """Whether a file is written that the words name, beside those of a run; raises InputError where it may not be."""
+
+    def check_action(self, what: str) -> None:
+        """Raise InputError where nothing but a measurement may be done to the machine; `what` is what the words ask for."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HostsAsked:
-    """Clients that a tool's own words name, as if `--hosts` had been given. Each does the Plan in a folder of its own."""
+    """Clients that a tool's own words name. Each does the Plan in a folder of its own."""
 
     by: str
     """What of the words names them, for messages: `-+m clients`."""
     names: tuple[str, ...]
-    """Hosts by which they are reached, each once, in order."""
+    """Names or addresses of hosts, each once, in order. They are values: nothing in them is read as `--hosts` is."""
     directories: Mapping[str, Path] | None = None
     """The directory that each works in, absolute; None: those of the Plan."""
 
@@ -68,6 +74,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     """Options of the tool that have the name of one of Assay's: they are the tool's."""
     not_for_clients: ClassVar[str] = ""
     """Why no run of the tool can be one of several clients, and what to do instead; empty: it can."""
+    own_programs: ClassVar[frozenset[str]] = frozenset()
+    """Programs that the tool itself runs as a part of its load; those of a script are none."""
     room_cure: ClassVar[str] = "ask for fewer or smaller files"
     """What to do where the room does not suffice."""
 

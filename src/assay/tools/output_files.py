@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.errors import InputError, RunError
+from assay.outputs import check_output, output
 from assay.report.output import make_folder, write_whole
 
 
@@ -19,10 +20,12 @@ class OutputFile:
     """Whether it goes after what is there."""
 
     def write(self) -> None:
-        """Write it; raises RunError with the cure where that is not possible."""
+        """Write it; raises RunError with the cure where that is not possible, InputError where `output` does."""
         try:
-            with self.path.open("ab" if self.appends else "wb") as file:
+            with output(self.path, appends=self.appends) as file:
                 file.write(self.content)
+        except InputError as error:
+            raise InputError(f"{error}. The run itself is kept") from error
         except OSError as error:
             raise RunError(f"{self.path} cannot be written: {error.strerror}. The run itself is kept") from error
 
@@ -61,7 +64,7 @@ def check_writable(path: Path) -> None:
     """Look whether a file can be written later: better before the run than after it.
 
     Raises:
-        InputError: no file can have that path.
+        InputError: no file can have that path, or what is there is not this user's own file.
         RunError: the machine does not let it be written.
     """
     folder = path.parent
@@ -70,7 +73,6 @@ def check_writable(path: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist; make it, or name another file")
     try:
-        with path.open("ab"):
-            pass
+        check_output(path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}; name a file that can") from None

@@ -1,6 +1,7 @@
 """A plugin of pytest: record which lines each test runs (`--record-lines`), or run chosen tests only (`--only-tests`)."""
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the two options."""
+    """Add the options."""
     parser.addoption("--record-lines", default=None, help="keep the duration of each test there; needs `coverage run`")
     parser.addoption("--only-tests", default=None, help="run the tests whose node ids are the lines of this file")
+    parser.addoption("--longest-test", default=0.0, type=float, help="seconds after which a test ends all by SIGALRM")
 
 
 @pytest.hookimpl(trylast=True)
@@ -28,7 +30,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Record the lines of one test under its node id."""
+    """Record the lines of one test under its node id; end the process where the test takes too long."""
+    signal.setitimer(signal.ITIMER_REAL, item.config.getoption("longest_test"))
     path, running = item.config.getoption("record_lines"), coverage.Coverage.current()
     if path is None or running is None:
         return (yield)

@@ -19,8 +19,10 @@ from suite.mutation.tally import KILLED, SURVIVED, TIMED_OUT
 
 START_S = 60.0
 """Patience with the start of pytest and its collection."""
+FIXTURES_S = 30.0
+"""Patience with what is made for the first test that asks for it."""
 TIMES_AS_LONG = 10.0
-"""How many times the usual duration of its tests a mutant may take; then it has timed out: a loop does not end."""
+"""How many times the usual duration of its tests, and of the longest, a mutant may take; then a loop does not end."""
 FIRST_FILES = 2
 """Files of tests that are run before all others."""
 _NO_TESTS_RAN = 5
@@ -52,10 +54,12 @@ def _run(chosen: Sequence[str], clone: Path, tests: CoverageMap, environment: Ma
     """Run tests until one fails."""
     names = clone.parent / "chosen-tests.txt"
     names.write_text("\n".join(chosen))
+    usual_s = [tests.seconds[test] for test in chosen]
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "suite.mutation.pytest_lines"),
             *("-p", "no:cacheprovider", f"--only-tests={names}", "--hypothesis-seed=0"),
+            f"--longest-test={FIXTURES_S + TIMES_AS_LONG * max(usual_s)}",
             *sorted({test.partition("::")[0] for test in chosen}),
         ],
         cwd=clone,
@@ -66,7 +70,7 @@ def _run(chosen: Sequence[str], clone: Path, tests: CoverageMap, environment: Ma
         start_new_session=True,
     )
     try:
-        code = process.wait(START_S + TIMES_AS_LONG * sum(tests.seconds[test] for test in chosen))
+        code = process.wait(START_S + TIMES_AS_LONG * sum(usual_s))
     except subprocess.TimeoutExpired:
         return TIMED_OUT
     finally:
@@ -74,6 +78,8 @@ def _run(chosen: Sequence[str], clone: Path, tests: CoverageMap, environment: Ma
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if code == -signal.SIGALRM:
+        return TIMED_OUT
     # A change can give a parametrised test another name: it does not run, and kills nothing.
     return SURVIVED if code in {0, _NO_TESTS_RAN} else KILLED
 

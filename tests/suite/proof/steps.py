@@ -100,8 +100,12 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         id="lost-clients",
-        proves="A client that fails is noticed and named, and the others are kept, for each failure and policy.",
-        command=run_pytest("tests/e2e/test_many_clients_faults.py"),
+        proves="A client that fails or lies is named and the others are kept, for each failure, policy and lie.",
+        command=run_pytest(
+            "tests/e2e/test_many_clients_faults.py",
+            "tests/e2e/test_local_clients.py",
+            "tests/unit/test_lying_clients.py",
+        ),
         env={"ASSAY_LOST": "all"},
         minutes=5,
     ),
@@ -169,10 +173,13 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         id="hostile",
-        proves="Another user who attacks the measured directory for ten minutes, in twelve places, changes nothing outside.",
-        command=run_pytest("-s", "tests/e2e/test_second_users.py", "-k", "nothing_done_outside"),
+        proves="Who attacks a measured directory, or the folder or device of a campaign, ten minutes each in 16 ways, "
+        "changes nothing outside.",
+        command=run_pytest(
+            "-s", "tests/e2e/test_second_users.py", "tests/e2e/test_campaign_attacks.py", "-k", "nothing_done_outside"
+        ),
         env={"ASSAY_HOSTILE_S": "600"},
-        minutes=125,
+        minutes=165,
         read=figures.read_hostile,
         programs=FILE_SYSTEMS,
     ),

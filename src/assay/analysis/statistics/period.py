@@ -24,7 +24,7 @@ def find_period(rest: FloatArray) -> int | None:
     acf = _autocorrelations(rest - rest.mean(), 2 * n // 3 + 2)
     if acf is None:
         return None
-    peaks = [lag for lag in range(_SHORTEST, n // 3 + 1) if 2 * lag + 1 < len(acf) and _is_peak(acf, lag, n)]
+    peaks = [lag for lag in range(_SHORTEST, n // 3 + 1) if _is_peak(acf, lag, n)]
     highest = max((acf[lag] for lag in peaks), default=0.0)
     return next((lag for lag in peaks if acf[lag] >= thresholds.PERIOD_NEARLY * highest), None)
 

@@ -60,9 +60,9 @@ def find_recovery(level: float, band: float, after: FloatArray) -> Found:
 
 def _left(off: FloatArray, band: float) -> int | None:
     """Find the first sample of those that show that the rate has left its level."""
-    places = np.flatnonzero(np.abs(off) > thresholds.MOVED_TIMES * band)[:1].tolist()
+    places = np.flatnonzero(np.abs(off) > thresholds.MOVED_TIMES * band).tolist()
     for is_off in (off > band, off < -band):
-        places += _runs(is_off)[:1]
+        places += _runs(is_off)
     return min(places, default=None)
 
 

@@ -1,16 +1,22 @@
 """Which tool printed this? A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
 
-`read` gives the figures, or None where the text is not that tool's; it raises ValueError with words for people where the
-text is the tool's but cannot be used.
+`read` gives the figures one by one, or None where the text is not that tool's; it raises ValueError with words for people
+where the text is the tool's but cannot be used.
+
+What anybody wrote is bounded before it is taken to pieces, for what comes of a byte can take a hundred: lines, values and
+figures are counted, and the first too many ends the reading.
 """
 
-from collections.abc import Callable, Sequence
+import csv
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from assay.decode.claim import Claim
 from assay.decode.readers import bonnie, dd, elbencho, fio, io500, iozone, phoronix, postmark, result_table, vdbench
 from assay.errors import InputError
 
-READERS: tuple[tuple[str, Callable[[str], Sequence[Claim] | None]], ...] = (
+READERS: tuple[tuple[str, Callable[[str], Iterable[Claim] | None]], ...] = (
     (fio.NAME, fio.read),
     (elbencho.NAME, elbencho.read),
     (iozone.NAME, iozone.read),
@@ -24,6 +30,14 @@ READERS: tuple[tuple[str, Callable[[str], Sequence[Claim] | None]], ...] = (
 )
 """In the order in which they are asked: those that cannot be mistaken first."""
 
+MOST_FIGURES: Final = 10_000
+MOST_LINES: Final = 600_000
+MOST_VALUES: Final = 600_000
+_SEPARATORS: Final = ",[{<"
+"""One of them stands before each value of CSV, JSON and XML but the first."""
+_LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""As `str.splitlines` takes them."""
+
 
 def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Claim, ...]]:
     """Find the tool that printed a text, and its figures; raises InputError.
@@ -33,6 +47,7 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
         source: Its file, for messages.
         tool: Name of its reader; None: it is found out.
     """
+    check_size(text, source)
     names = [name for name, _ in READERS]
     if tool is not None and tool not in names:
         raise InputError(f"there is no format '{tool[:40]}'; there are {', '.join(names)}")
@@ -40,16 +55,28 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
         if tool not in {None, name}:
             continue
         try:
-            figures = reader(text)
-        except ValueError as error:
+            claims = reader(text)
+            figures = None if claims is None else tuple(itertools.islice(claims, MOST_FIGURES + 1))
+        except (ValueError, csv.Error) as error:
             raise InputError(f"{source}: is an output of {name}, but {error}") from error
         if figures is not None:
             if not figures:
                 raise InputError(f"{source}: is an output of {name} without a figure")
-            return name, tuple(figures)
+            if len(figures) > MOST_FIGURES:
+                raise InputError(f"{source}: has more than {MOST_FIGURES} figures, which are the most. Take it apart")
+            return name, figures
     if tool is not None:
         raise InputError(
             f"{source}: is no output of {tool}, as far as Assay knows it. Give it the whole of what the tool printed"
         )
     known = ", ".join(names)
     raise InputError(f"{source}: is no output that Assay knows: {known}. Give it the whole of what the tool printed")
+
+
+def check_size(text: str, source: str) -> None:
+    """Refuse a text of which too much would have to be held; raises InputError."""
+    lines, values = (sum(map(text.count, marks)) for marks in (_LINE_ENDS, _SEPARATORS))
+    lines -= text.count("\r\n")
+    for found, most, what in ((lines, MOST_LINES, "lines"), (values, MOST_VALUES, "values")):
+        if found > most:
+            raise InputError(f"{source}: has {found} {what}; {most} are the most. Take it apart")

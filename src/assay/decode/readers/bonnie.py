@@ -5,8 +5,9 @@ From 1.9x on the tool flushes within the time; 1.03 does so only with -b, which 
 
 import csv
 import dataclasses
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
 
@@ -30,6 +31,7 @@ _LATENCIES = {48: 36, 50: 38}
 _TIME = re.compile(r"([0-9]{1,12})(us|ms|s)", re.ASCII)
 _NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
 _WHOLE = "*"
+_LONGEST_LINE = 8 << 10
 _SIZE = re.compile(r"([0-9]{1,12})([kKMGT]?)(?::.*)?", re.ASCII)
 _FACTORS = {"k": 1 << 10, "K": 1 << 10, "": 1 << 20, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _KIB = 1024
@@ -39,13 +41,17 @@ _LAYOUTS = {27: (1, 2, 14 + 1, False), 48: (5, 7, 24, True), 50: (5, 9, 26, True
 _SEEKERS_BEFORE, _SEEKERS_SINCE = 3, 5
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read every line of values."""
-    found = [figure for line in text.splitlines() for figure in _of_line(line)]
-    return found or None
+    found = (figure for line in text.splitlines() for figure in _of_line(line))
+    first = next(found, None)
+    return None if first is None else itertools.chain([first], found)
 
 
 def _of_line(line: str) -> Iterator[Claim]:
+    # A line of 27 or more fields that csv takes for no more than a few.
+    if len(line) > _LONGEST_LINE or line.count(",") < min(_LAYOUTS) - 1:
+        return
     fields = next(csv.reader([line]), [])
     if len(fields) not in _LAYOUTS or (len(fields) > 27) != fields[0].startswith("1.9"):
         return

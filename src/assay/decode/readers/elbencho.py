@@ -10,7 +10,7 @@ import dataclasses
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
@@ -32,6 +32,8 @@ _PHASE = re.compile(rf"({'|'.join(_ACTIONS)})[0-9]{{0,6}}(?:\+s)?(?:\+r)?", re.A
 """RWMIX70 has 70 % reads and MIX-T4 four threads that read; +s and +r look at each file, or read it, besides."""
 _PAST_MEMORY = ("bucket", "object")
 """Kinds of paths that the client's page cache has no part in."""
+_JSON = re.compile(r"\s*\{")
+_LONGEST_HEAD = 64 << 10
 _MIB = 1 << 20
 _FIRST_NAMES = 1000
 """Characters in which the first document says what it is."""
@@ -73,10 +75,10 @@ class _Phase:
     """Of a mix: `rates` are those of its writes."""
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read every phase, by the rate at the end of the slowest thread."""
-    phases = _json_phases(text) if text.lstrip().startswith("{") else _csv_phases(text)
-    return None if phases is None else [figure for phase in phases for figure in _figures(phase)]
+    phases = _json_phases(text) if _JSON.match(text) else _csv_phases(text)
+    return None if phases is None else (figure for phase in phases for figure in _figures(phase))
 
 
 def _figures(phase: _Phase) -> Iterator[Claim]:
@@ -133,15 +135,17 @@ def _during(version: object, date: object) -> Circumstances:
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 
 
-def _csv_phases(text: str) -> list[_Phase] | None:
-    lines = text.splitlines()
-    if not lines or not lines[0].startswith(_FIRST):
+def _csv_phases(text: str) -> Iterable[_Phase] | None:
+    if not text.startswith(_FIRST):
         return None
+    lines = text.splitlines()
+    if len(lines[0]) > _LONGEST_HEAD:
+        raise ValueError(f"its first line has more than {_LONGEST_HEAD} letters")
     rows = csv.DictReader(lines)
     missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
     if missing:
         raise ValueError(f"its column '{missing[0]}' is missing")
-    return [_csv_phase(row) for row in rows]
+    return (_csv_phase(row) for row in rows)
 
 
 def _csv_phase(row: Mapping[str, str | None]) -> _Phase:

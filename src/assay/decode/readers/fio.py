@@ -9,7 +9,7 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
@@ -24,7 +24,7 @@ _ONE_AT_A_TIME = frozenset({"psync", "sync", "vsync", "pvsync", "pvsync2", "mmap
 _FLUSHES = ("end_fsync", "fsync", "fdatasync", "fsync_on_close", "sync")
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read each job's reads and writes."""
     begin = text.find("{")
     if begin < 0 or '"fio version"' not in text[begin : begin + 1000]:

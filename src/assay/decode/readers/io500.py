@@ -4,18 +4,19 @@ Where it broke the rules `[INVALID]` stands at the end. GiB/s are binary, kIOPS 
 of these and no measurement, so they are left out.
 """
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from assay.decode.claim import Circumstances, Claim, Doing
 
 NAME = "io500"
 
 _RESULT = re.compile(
-    r"^\s*\[RESULT\] +([a-z0-9-]{1,60}) +([0-9.]{1,30}) (GiB/s|kIOPS) *: *time ([0-9.]{1,30}) seconds *(\[INVALID\])?",
+    r"^[ \t]*\[RESULT\] +([a-z0-9-]{1,60}) +([0-9.]{1,30}) (GiB/s|kIOPS) *: *time ([0-9.]{1,30}) seconds *(\[INVALID\])?",
     re.MULTILINE | re.IGNORECASE,
 )
-_VERSION = re.compile(r"^\s*IO500 version (\S{1,60})", re.MULTILINE)
+_VERSION = re.compile(r"^[ \t]*IO500 version (\S{1,60})", re.MULTILINE)
 _GIB = 1 << 30
 _ACTIONS = (
     ("-write", Doing.WRITE),
@@ -26,14 +27,14 @@ _ACTIONS = (
 )
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read every result."""
-    found = list(_RESULT.finditer(text))
-    if not found:
+    found = _RESULT.finditer(text)
+    if (first := next(found, None)) is None:
         return None
     version = _VERSION.search(text)
     during = Circumstances(version=version[1].removeprefix("io500-") if version else None)
-    return [_figure(match, during) for match in found]
+    return (_figure(match, during) for match in itertools.chain([first], found))
 
 
 def _figure(match: re.Match[str], during: Circumstances) -> Claim:

@@ -5,7 +5,7 @@ import datetime as dt
 import itertools
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
 
@@ -39,12 +39,13 @@ _CHILD_TESTS = {
     "freaders": "fread",
 }
 """What the lines of throughput mode are called, and their tests; `assay iozone` calls its phases so."""
+_PROGRAM = re.compile("iozone", re.IGNORECASE)
 _VERSION = re.compile(r"Version \$Revision: ([0-9.]{1,20}) \$")
-_RUN = re.compile(r"^\s*Run began: (.{1,40})$", re.MULTILINE)
-_COMMAND = re.compile(r"^\s*Command line used: (.*)$", re.MULTILINE)
+_RUN = re.compile(r"^[ \t]*Run began: (.{1,40})$", re.MULTILINE)
+_COMMAND = re.compile(r"^[ \t]*Command line used: (.{0,20000})$", re.MULTILINE)
 _ROW = re.compile(r"^ +([0-9]{1,15}) +([0-9]{1,12})((?: +[0-9]{1,15})+) *$", re.MULTILINE)
 _CHILDREN = re.compile(
-    r"^\s*Children see throughput for +([0-9]{1,6}) ([a-z -]+?)\s*= *([0-9.]{1,20}) kB/sec", re.MULTILINE
+    r"^[ \t]*Children see throughput for +([0-9]{1,6}) ([a-z -]{1,60}?)\s{0,20}= *([0-9.]{1,20}) kB/sec", re.MULTILINE
 )
 _EACH = re.compile(
     r"Each (?:process|thread) writes a ([0-9]{1,15}) [kK]Bytes? file(?: in ([0-9]{1,12}) [kK]Bytes? records)?",
@@ -53,10 +54,10 @@ _EACH = re.compile(
 _UNITS = "Output is in kBytes/sec"
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read the table, or the rates of the children."""
     command = _COMMAND.search(text)
-    if command is None or "iozone" not in text.lower():
+    if command is None or _PROGRAM.search(text) is None:
         return None
     if _UNITS not in text:
         raise ValueError(f"it is not in kBytes/sec ('{_UNITS}' is wanted: leave -O and -N out)")
@@ -64,8 +65,8 @@ def read(text: str) -> Sequence[Claim] | None:
     flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
     is_direct, is_flushed = "I" in flags, "e" in flags or "o" in flags
     during = _during(text)
-    found = [*_table(text, words, is_direct, is_flushed), *_throughput(text, is_direct, is_flushed)]
-    return [dataclasses.replace(figure, during=during) for figure in found]
+    found = itertools.chain(_table(text, words, is_direct, is_flushed), _throughput(text, is_direct, is_flushed))
+    return (dataclasses.replace(figure, during=during) for figure in found)
 
 
 def _during(text: str) -> Circumstances:
@@ -84,10 +85,9 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -> list[Claim]:
+def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -> Iterator[Claim]:
     wanted = {int(word) for before, word in itertools.pairwise(words) if before == "-i" and word.isdigit()}
     columns = [column for number, group in _COLUMNS if number in wanted or not wanted for column in group]
-    found = []
     for match in _ROW.finditer(text):
         rates = match[3].split()
         if len(rates) != len(columns):
@@ -96,23 +96,20 @@ def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -
         # As `assay iozone`, whose files hold whole records.
         sizes = (file_kib // record_kib * record_kib * _KIB, record_kib * _KIB) if record_kib else None
         for (name, action), rate in zip(columns, rates, strict=True):
-            found.append(
-                Claim(
-                    test=f"{name}, {file_kib} KiB by {record_kib}",
-                    action=action,
-                    bytes_per_s=float(rate) * _KIB,
-                    ops_per_s=float(rate) / record_kib if record_kib else None,
-                    set_bytes=file_kib * _KIB,
-                    cold_share=0.0,
-                    is_direct=is_direct,
-                    is_flushed=is_flushed if action is Doing.WRITE else None,
-                    place=(f"{(word := _word(name))}-{file_kib}-{record_kib}", word),
-                    cell=ToldCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
-                    workers=1,
-                    queue_depth=1,
-                )
+            yield Claim(
+                test=f"{name}, {file_kib} KiB by {record_kib}",
+                action=action,
+                bytes_per_s=float(rate) * _KIB,
+                ops_per_s=float(rate) / record_kib if record_kib else None,
+                set_bytes=file_kib * _KIB,
+                cold_share=0.0,
+                is_direct=is_direct,
+                is_flushed=is_flushed if action is Doing.WRITE else None,
+                place=(f"{(word := _word(name))}-{file_kib}-{record_kib}", word),
+                cell=ToldCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
+                workers=1,
+                queue_depth=1,
             )
-    return found
 
 
 def _word(name: str) -> str:
@@ -120,29 +117,25 @@ def _word(name: str) -> str:
     return {"refwrite": "frewrite", "refread": "freread"}.get(name, name.replace(" ", "-"))
 
 
-def _throughput(text: str, is_direct: bool, is_flushed: bool) -> list[Claim]:
+def _throughput(text: str, is_direct: bool, is_flushed: bool) -> Iterator[Claim]:
     each = _EACH.search(text)
     record = int(each[2] or 0) if each else 0
-    found = []
     for match in _CHILDREN.finditer(text):
         what = match[2].strip()
         action = Doing.MIXED if "mix" in what else Doing.WRITE if "writer" in what else Doing.READ
         count, rate = int(match[1]), float(match[3])
         test = _CHILD_TESTS.get(what, what.replace(" ", "-"))
-        found.append(
-            Claim(
-                test=f"{count} {what}",
-                action=action,
-                bytes_per_s=rate * _KIB,
-                ops_per_s=rate / record if record else None,
-                set_bytes=count * int(each[1]) * _KIB if each else None,
-                cold_share=0.0,
-                outstanding=count,
-                is_direct=is_direct,
-                is_flushed=is_flushed if action is Doing.WRITE else None,
-                place=(f"{test}-{count}", test),
-                workers=count,
-                queue_depth=1,
-            )
+        yield Claim(
+            test=f"{count} {what}",
+            action=action,
+            bytes_per_s=rate * _KIB,
+            ops_per_s=rate / record if record else None,
+            set_bytes=count * int(each[1]) * _KIB if each else None,
+            cold_share=0.0,
+            outstanding=count,
+            is_direct=is_direct,
+            is_flushed=is_flushed if action is Doing.WRITE else None,
+            place=(f"{test}-{count}", test),
+            workers=count,
+            queue_depth=1,
         )
-    return found

@@ -8,7 +8,7 @@ The file may be anybody's: a document type or an entity is refused as such, so n
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from assay.decode.claim import Circumstances, Claim, Doing
@@ -21,10 +21,14 @@ _FIRST = 2000
 _DEEPEST = 20
 _MOST_VALUES = 10_000
 _LONGEST_TEXT = 1000
+_MOST_PIECES = 16
+"""Of a text, of some thousand letters each."""
 
 
 class _Element:
     """What is kept of an element: its name, its text and the elements in it."""
+
+    __slots__ = ("inner", "name", "parts")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,7 +47,7 @@ class _Element:
         return (one for one in self.inner if one.name == name)
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read every trial of every test."""
     if f"<{_ROOT}>" not in text[:_FIRST]:
         return None
@@ -52,7 +56,7 @@ def read(text: str) -> Sequence[Claim] | None:
         return None
     systems = {one.text("Identifier"): one for one in root.all("System")}
     client = root.text("Generated", "TestClient")
-    return [figure for result in root.all("Result") for figure in _of_result(result, systems, client)]
+    return (figure for result in root.all("Result") for figure in _of_result(result, systems, client))
 
 
 def _parsed(text: str) -> _Element:
@@ -68,12 +72,14 @@ def _parsed(text: str) -> _Element:
         open_elements.append(element)
 
     def add(data: str) -> None:
-        open_elements[-1].parts.append(data)
+        if len(open_elements[-1].parts) < _MOST_PIECES:
+            open_elements[-1].parts.append(data)
 
     def refuse(*_told: object) -> int:
         raise ValueError("its XML declares a document type or an entity, which a result has no use for")
 
     parser = expat.ParserCreate()
+    parser.buffer_text = True
     parser.StartElementHandler = begin
     parser.EndElementHandler = lambda _name: open_elements.pop()
     parser.CharacterDataHandler = add

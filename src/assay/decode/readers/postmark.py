@@ -1,7 +1,7 @@
 """PostMark's verbose report: whole seconds, and rates that are whole numbers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
 from assay.decode.claim import Circumstances, Claim, Doing
 
@@ -33,41 +33,39 @@ _VERSION = re.compile(r"^PostMark v([0-9.]{1,20})", re.MULTILINE)
 _DATA = re.compile(r"([0-9.]{1,20}) (\w+) (read|written) \(([0-9.]{1,20}) (\w+) per second\)")
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read a report."""
     if "seconds of transactions (" not in text or "Creation alone" not in text:
         return None
     version = _VERSION.search(text)
-    during = Circumstances(version=version[1] if version else None)
-    found = [
-        Claim(
-            test=name,
-            action=action,
-            ops_per_s=float(match[2]),
-            is_flushed=False,
-            place=tuple(place.split("/")),
-            workers=1,
-            queue_depth=1,
-            during=during,
-            **({"seconds": float(match[1])} if name == "transactions" else {"ops": int(match[1])}),
-        )
-        for name, pattern, action, place in _COUNTS
-        for match in re.finditer(pattern, text)
-    ]
+    return _figures(text, Circumstances(version=version[1] if version else None))
+
+
+def _figures(text: str, during: Circumstances) -> Iterator[Claim]:
+    for name, pattern, action, place in _COUNTS:
+        for match in re.finditer(pattern, text):
+            yield Claim(
+                test=name,
+                action=action,
+                ops_per_s=float(match[2]),
+                is_flushed=False,
+                place=tuple(place.split("/")),
+                workers=1,
+                queue_depth=1,
+                during=during,
+                **({"seconds": float(match[1])} if name == "transactions" else {"ops": int(match[1])}),
+            )
     for match in _DATA.finditer(text):
         if match[2] not in _UNITS or match[5] not in _UNITS:
             raise ValueError(f"its unit '{match[5]}' is none of {', '.join(_UNITS)}")
         action = Doing.READ if match[3] == "read" else Doing.WRITE
         size, rate = float(match[1]) * _UNITS[match[2]], float(match[4]) * _UNITS[match[5]]
-        found.append(
-            Claim(
-                test=f"data {match[3]}",
-                action=action,
-                bytes_per_s=rate,
-                set_bytes=int(size),
-                is_flushed=False,
-                moved_bytes=int(size),
-                during=during,
-            )
+        yield Claim(
+            test=f"data {match[3]}",
+            action=action,
+            bytes_per_s=rate,
+            set_bytes=int(size),
+            is_flushed=False,
+            moved_bytes=int(size),
+            during=during,
         )
-    return found

@@ -17,7 +17,7 @@ import dataclasses
 import datetime as dt
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
 from assay.decode.units_told import as_claim
@@ -26,7 +26,9 @@ from assay.units import parse_bytes
 
 NAME = "table"
 
-_HEAD = ("label", "unit")
+_HEAD = ["label", "unit"]
+_LONGEST_HEAD = 256 << 10
+_REMARKS = ("tool", "date", "version")
 _MOST_COLUMNS = 1000
 _MOST_LETTERS = 200
 _LARGEST_BYTES = 1 << 62
@@ -34,17 +36,18 @@ _LARGEST_BYTES = 1 << 62
 _CELL = re.compile(r"([^,]{1,100}), (\S{1,20}(?: [KMGT]i?B)?) by (\S{1,20}(?: [KMGT]i?B)?)")
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read every value."""
-    said = dict(_said(line) for line in text.splitlines() if line.startswith("#"))
-    rows = [
-        (number, row)
-        for number, row in enumerate(csv.reader(_plain(text.splitlines())), start=1)
-        if row and "".join(row).strip()
-    ]
-    if not rows or tuple(cell.strip().lower() for cell in rows[0][1][:2]) != _HEAD:
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip(", \t") and not line.startswith("#")), "")
+    if len(first) > _LONGEST_HEAD or [cell.strip(' \t"').lower() for cell in first.split(",")[:2]] != _HEAD:
         return None
-    systems = [name.strip() for name in rows[0][1][2:]]
+    said = _remarks(lines)
+    rows = (
+        (number, row) for number, row in enumerate(csv.reader(_plain(lines)), start=1) if row and "".join(row).strip()
+    )
+    _, head = next(rows, (0, []))
+    systems = [name.strip() for name in head[2:]]
     if not systems or len(systems) > _MOST_COLUMNS or len(set(systems)) < len(systems) or not all(systems):
         raise ValueError(
             f"its first line needs a name for each of its 1 to {_MOST_COLUMNS} columns of values, all different"
@@ -53,25 +56,25 @@ def read(text: str) -> Sequence[Claim] | None:
         Circumstances(version=said.get("version"), machine=name[:_MOST_LETTERS], measured=_measured(said))
         for name in systems
     ]
-    found = []
-    for number, row in rows[1:]:
-        if len(row) != len(rows[0][1]):
-            raise ValueError(f"its line {number} has {len(row)} cells where the first has {len(rows[0][1])}")
+    return _claims(rows, during)
+
+
+def _claims(rows: Iterator[tuple[int, list[str]]], during: Sequence[Circumstances]) -> Iterator[Claim]:
+    for number, row in rows:
+        if len(row) != len(during) + len(_HEAD):
+            raise ValueError(f"its line {number} has {len(row)} cells where the first has {len(during) + len(_HEAD)}")
         label, unit, *cells = (cell.strip() for cell in row)
         if not label or len(label) > _MOST_LETTERS:
             raise ValueError(f"its line {number} has no label of up to {_MOST_LETTERS} letters")
         place = _cell_of(label)
-        found += [
-            dataclasses.replace(as_claim(label, Doing.MIXED, _value(cell, number), unit, about), cell=place)
-            for cell, about in zip(cells, during, strict=True)
-            if cell
-        ]
-    return found
+        for cell, about in zip(cells, during, strict=True):
+            if cell:
+                yield dataclasses.replace(as_claim(label, Doing.MIXED, _value(cell, number), unit, about), cell=place)
 
 
 def tool_of(text: str) -> str | None:
     """Give the name of the tool that a table says it is of."""
-    return dict(_said(line) for line in text.splitlines() if line.startswith("#")).get("tool")
+    return _remarks(text.splitlines()).get("tool")
 
 
 def _cell_of(label: str) -> ToldCell | None:
@@ -90,6 +93,12 @@ def _cell_of(label: str) -> ToldCell | None:
 def _plain(lines: list[str]) -> list[str]:
     """Leave remarks out, and keep the numbers of the lines."""
     return ["" if line.startswith("#") else line for line in lines]
+
+
+def _remarks(lines: Iterable[str]) -> dict[str, str]:
+    """Give what remarks say of the keys that are known."""
+    told = (_said(line) for line in lines if line.startswith("#"))
+    return {key: value for key, value in told if key in _REMARKS}
 
 
 def _said(line: str) -> tuple[str, str]:

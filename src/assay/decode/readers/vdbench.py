@@ -5,14 +5,15 @@ figures. MB are 1024 * 1024 bytes, response times milliseconds.
 """
 
 import datetime as dt
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
 
 NAME = "vdbench"
 
-_NAMES = re.compile(r"^\s*tod +(?:timestamp +)?Run +Interval +reqrate +.*$", re.MULTILINE)
+_NAMES = re.compile(r"^[ \t]*tod +(?:timestamp +)?Run +Interval +reqrate +.*$", re.MULTILINE)
 _MEAN = re.compile(r"avg_([0-9]{1,9})-([0-9]{1,9})")
 _STAMP = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})-([0-9]{2}):([0-9]{2}):([0-9]{2})-(?:UTC|GMT)")
 _STARTING = re.compile(r"Starting RD=([^;\s]{1,200})(?:;([^\n]{0,400}))?")
@@ -20,16 +21,17 @@ _SUMMARY_MEAN = re.compile(r"^\S* *avg_([0-9]{1,9})-([0-9]{1,9}) +([-0-9.NaInf ]
 _SUMMARY_HEAD = re.compile(r"interval +i/o +MB/sec +bytes +read +resp +read +write +(?:read +write|resp +resp)")
 _LOOPS = re.compile(r"For loops: ([^\n]{1,200})")
 _MIB = 1 << 20
+_MOST_RUNS = 10_000
 
 
-def read(text: str) -> Sequence[Claim] | None:
+def read(text: str) -> Iterable[Claim] | None:
     """Read the means of a flatfile, or of a summary."""
     if (names := _NAMES.search(text)) is not None:
-        return list(_flatfile(text[names.start() :]))
+        return _flatfile(text[names.start() :])
     if "Vdbench" in text[:20_000] or "Starting RD=" in text:
         if _STARTING.search(text) is None or _SUMMARY_MEAN.search(text) is None:
             return None
-        return list(_summary(text))
+        return _summary(text)
     return None
 
 
@@ -81,7 +83,9 @@ def _stamp(text: str) -> dt.datetime | None:
 
 
 def _summary(text: str) -> Iterator[Claim]:
-    starts = list(_STARTING.finditer(text))
+    starts = list(itertools.islice(_STARTING.finditer(text), _MOST_RUNS + 1))
+    if len(starts) > _MOST_RUNS:
+        raise ValueError(f"it has more than {_MOST_RUNS} runs")
     ends = [match.start() for match in starts[1:]] + [len(text)]
     for start, end in zip(starts, ends, strict=True):
         section = text[start.end() : end]

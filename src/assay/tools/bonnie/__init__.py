@@ -61,6 +61,7 @@ class Bonnie(FrontEnd[Settings]):
         if settings.semaphores is None:
             return door.measure(words)
         machine.user(settings)
+        door.check_action("making and removing semaphores")
         door.say(f"{machine.semaphores(settings.semaphores)}\n")
         return 0
 

@@ -16,6 +16,7 @@ from assay.tools.arguments import cut
 
 OPTION = "-+m"
 _MOST_LINES = 20_000
+_LONGEST_LINE = 5000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,8 @@ def clients_in(value: str) -> Clients:
         raise InputError(
             f"iozone: {OPTION} {cut(value)}: its content is not among the words; write it as {OPTION} FILE"
         )
+    if text.count("\n") > _MOST_LINES:
+        raise InputError(f"iozone: {OPTION} {cut(name)}: has more than {_MOST_LINES} lines, those without a client too")
     lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
     if not lines:
         raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
@@ -84,8 +87,10 @@ def _is_said(line: str) -> bool:
 
 
 def _line(name: str, number: int, line: str) -> Line:
-    words = line.split()
     where = f"iozone: {cut(name)}:{number}"
+    if len(line) > _LONGEST_LINE:
+        raise InputError(f"{where}: the line has more than {_LONGEST_LINE} letters")
+    words = line.split()
     if len(words) == 4:
         raise InputError(
             f"{where}: '{cut(words[3])}' names a test file; files lie in Assay's folder in the directory. Leave it out"

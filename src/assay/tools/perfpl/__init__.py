@@ -7,7 +7,7 @@ from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.front_end import FrontEnd
 from assay.tools.perfpl.plan import to_plan
-from assay.tools.perfpl.settings import Settings, parse
+from assay.tools.perfpl.settings import DD, Settings, parse
 
 
 class PerfPl(FrontEnd[Settings]):
@@ -35,6 +35,7 @@ class PerfPl(FrontEnd[Settings]):
 
     name = "perfpl"
     shims = ("perf.pl", "perfpl")
+    own_programs = frozenset({DD})
     room_cure = "use fewer or smaller files"
 
     def parse(self, words: Sequence[str]) -> Settings:

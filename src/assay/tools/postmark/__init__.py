@@ -9,7 +9,7 @@ from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.front_end import Door, FrontEnd
 from assay.tools.postmark.commands import parse
-from assay.tools.postmark.conversation import Conversation, opened
+from assay.tools.postmark.conversation import Conversation, append
 from assay.tools.postmark.plan import peak_bytes, to_plan
 from assay.tools.postmark.settings import Settings
 
@@ -71,7 +71,7 @@ class PostMark(FrontEnd[Settings]):
     def check_outputs(self, settings: Settings) -> None:
         """Look whether the report can be written, and say in PostMark's words that it cannot."""
         if settings.report:
-            opened(settings.report).close()
+            append(settings.report)
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
         """What the files take when they take most."""

@@ -5,16 +5,18 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
 
 from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, InputError, Interrupted, RunError
 from assay.input_text import MOST_BYTES, read_text
+from assay.outputs import output
+from assay.tools.arguments import cut
 from assay.tools.front_end import Door
 from assay.tools.postmark import commands
 from assay.tools.postmark.settings import Settings
 
 PROMPT = "pm>"
 _DEEPEST_LOAD = 16
+_MOST_LINES = 100_000
 _LONGEST_BYTES = 1 << 20
 
 
@@ -28,6 +30,7 @@ class Conversation:
         self._door = door
         self._say = door.say
         self._depth = 0
+        self._lines = 0
 
     def read(self, name: str) -> bool:
         """Follow the commands of a file; True: one of them was `quit`. Raises InputError at the first that is wrong."""
@@ -66,16 +69,23 @@ class Conversation:
 
     def _strictly(self, source: str, number: int, line: str) -> bool:
         """One line of a file or a pipe: nobody is there to see that it was not understood."""
+        self._lines += 1
+        if self._lines > _MOST_LINES:
+            raise FrontEndError(
+                source, number, f"these are more than {_MOST_LINES} lines, with those of files that are loaded"
+            )
         if line.startswith("!"):
             raise FrontEndError(
-                source, number, f"'{line}': programs are started for a person at the prompt only, never from a file"
+                source,
+                number,
+                f"'{cut(line)}': programs are started for a person at the prompt only, never from a file",
             )
         try:
             return self.follow(line)
         except commands.UnknownCommandError as error:
             self._say(f"{error}\n")
             if line.strip() and not line.lstrip().startswith("#"):
-                text = f"'{line}' is no command. 'help' lists them; a note begins with '#'"
+                text = f"'{cut(line)}' is no command. 'help' lists them; a note begins with '#'"
                 raise FrontEndError(source, number, text) from error
             return False
         except FrontEndError:
@@ -122,13 +132,16 @@ class Conversation:
         if not file:
             self._say(text)
             return
-        with opened(file) as end:
-            end.write(text)
+        if self._door.may_write(file):
+            append(file, text)
 
 
-def opened(file: str) -> TextIO:
-    """Open a file to write at its end; raises InputError with PostMark's words where that cannot be."""
+def append(file: str, text: str = "") -> None:
+    """Write at the end of a file; raises InputError with PostMark's words where that cannot be."""
     try:
-        return Path(file).open("a")
+        with output(Path(file), appends=True) as end:
+            end.write(text.encode())
+    except InputError as error:
+        raise InputError(f"Error: Cannot direct output to file '{file}': {error}") from error
     except OSError as error:
         raise InputError(f"Error: Cannot direct output to file '{file}': {error.strerror}") from error

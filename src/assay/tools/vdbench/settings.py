@@ -98,7 +98,7 @@ def _texts_of(name: str) -> Iterator[tuple[str, str]]:
             continue
         yield name, "\n" * begin + "\n".join(lines[begin:number])
         included = _beside(name, number + 1, line.strip().removeprefix("include=").split()[0:1])
-        inside = _read(included)
+        inside = _read(included, follows=False)
         for at, further in enumerate(inside.splitlines(), start=1):
             if further.strip().startswith("include="):
                 raise FrontEndError(
@@ -121,9 +121,9 @@ def _beside(name: str, line: int, words: list[str]) -> str:
     return str(Path(name).parent / wanted)
 
 
-def _read(name: str) -> str:
+def _read(name: str, *, follows: bool = True) -> str:
     try:
-        return read_text(name, "parameter file")
+        return read_text(name, "parameter file", follows=follows)
     except FileNotFoundError:
         raise InputError(f"{NAME}: the parameter file '{name}' does not exist") from None
 

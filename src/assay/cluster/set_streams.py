@@ -1,0 +1,85 @@
+"""The streams of a run's clients, brought into its bundle: each is read and held against the rules before that."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from assay.bundle import RunBundle
+from assay.bundle.tables import Stream, read_stream
+from assay.cluster.client_rules import SLACK_NS, ClientRules, RuleBrokenError, most_bytes
+from assay.cluster.crew import Crew
+from assay.cluster.fetch_progress import FetchProgress
+from assay.cluster.relayed import empty
+from assay.cluster.set_client import SetClient
+from assay.errors import BundleError, RunError
+from assay.plan import Plan
+
+_NS_PER_S = 1e9
+Lie = BundleError | RuleBrokenError
+"""What a stream is refused for."""
+
+
+class SetStreams:
+    """Of one run."""
+
+    def __init__(
+        self,
+        bundle: RunBundle,
+        crew: Crew,
+        plans: Mapping[str, Plan],
+        clients: Mapping[str, SetClient],
+        *,
+        say: Callable[[str], None],
+        since_begun_ns: Callable[[], int],
+    ) -> None:
+        """Nothing is here yet; `since_begun_ns` gives the time since the run began."""
+        self._bundle, self._crew, self._plans, self._clients = bundle, crew, plans, clients
+        self._say, self._since_begun_ns = say, since_begun_ns
+        self.fetched: list[str] = []
+        """Clients whose whole streams are in the bundle."""
+        self._read: dict[str, Stream] = {}
+
+    def bring(self) -> Iterator[tuple[str, RunError | Lie]]:
+        """Fetch the stream of each client that is at its end and believed; gives those that could not be had, and why."""
+        names = [name for name, client in self._clients.items() if client.has_ended and client.is_believed]
+        progress = FetchProgress(names, self._say)
+        for name in names:
+            most = most_bytes(self._plans[name], (self._since_begun_ns() + SLACK_NS) / _NS_PER_S)
+            look, check = functools.partial(progress.look, name), functools.partial(self._check, name)
+            try:
+                self._crew.fetch(name, self._bundle.stream_path(name), look, check, most)
+            except (BundleError, RuleBrokenError, RunError) as fault:
+                yield name, fault
+            else:
+                self._bundle.take_stream(name, self._read.pop(name))
+                self.fetched.append(name)
+
+    def _check(self, name: str, path: Path) -> None:
+        """Read a stream and hold it against the rules; raises BundleError and RuleBrokenError."""
+        client = self._clients[name]
+        stream = read_stream(self._bundle.path, path.relative_to(self._bundle.path).as_posix())
+        is_complete = client.has_ended_well and path != self._bundle.stream_path(name)
+        rules = ClientRules(self._plans[name], self._since_begun_ns)
+        rules.check_whole(stream, is_complete=is_complete, relayed=client.rules)
+        self._read[name] = stream
+
+    def clear_relayed(self) -> Iterator[tuple[str, Lie]]:
+        """See to it that what is in the place of streams that were not fetched can be read, and is of who is believed.
+
+        Gives those of whom it is not; then that place is empty.
+        """
+        for name, client in self._clients.items():
+            if name in self.fetched:
+                continue
+            try:
+                if client.is_believed:
+                    self._check(name, self._bundle.stream_path(name))
+                    continue
+            except (BundleError, RuleBrokenError) as lie:
+                yield name, lie
+            empty(self._bundle.stream_path(name))
+
+
+def without_place(error: Exception) -> str:
+    """Say what is wrong with a stream, without the path that it has here."""
+    return str(error).partition(": ")[2] if isinstance(error, BundleError) else str(error)
