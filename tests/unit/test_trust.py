@@ -93,6 +93,16 @@ def test_a_steady_rate_is_trusted_and_its_interval_holds_the_true_one() -> None:
     assert held >= 34
 
 
+def test_the_interval_of_a_rate_lies_evenly_around_it() -> None:
+    result = only(run_of(stream_of(np.full(100, 2000.0)), seconds=10))
+
+    assert result.iops
+    assert result.iops_interval
+    low, high = result.iops_interval.low, result.iops_interval.high
+    assert (low + high) / 2 == pytest.approx(result.iops)
+    assert (high - low) / 2 >= result.iops_interval.within_share * result.iops > 0
+
+
 def test_a_cliff_near_the_end_has_no_number() -> None:
     rates = np.full(100, 4000.0)
     rates[80:] = 1000

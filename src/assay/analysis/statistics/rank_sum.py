@@ -28,7 +28,7 @@ def _orders(n: int, m: int) -> FloatArray:
     counts = np.zeros(size)
     counts[0] = 1.0
     for i in range(1, n + 1):
-        counts[m + i :] -= counts[: size - (m + i)].copy() if m + i < size else 0.0
+        counts[m + i :] -= counts[: size - (m + i)].copy()
         for start in range(i, size):
             counts[start] += counts[start - i]
     return counts
