@@ -26,7 +26,7 @@ UNDOING_S = 120
 
 
 LONGEST_ID = 100
-"""Letters of a parameter in the name of a test."""
+"""Characters of a parameter in the name of a test."""
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

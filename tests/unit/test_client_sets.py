@@ -404,7 +404,7 @@ def test_the_straggler_is_named_with_what_its_own_machine_shows(cause: str | Non
     assert words in pieces.straggler.cause
 
 
-SAME_KIND = "its own CPU: an operation takes 4.95 ms of CPU time, 990 µs on most others"
+SAME_KIND = "CPU time: 4.95 ms per operation (median of the others: 990 µs)"
 
 
 @pytest.mark.parametrize(("busy_others", "words"), [(0, "its own CPU: "), (1, "its own CPU: "), (2, SAME_KIND)])
@@ -430,13 +430,13 @@ def test_what_most_other_clients_have_as_well_is_a_cause_by_its_size_alone(busy_
         (
             QUIET,
             QUIET,
-            "what it waits for: an operation waits 4.50 ms for storage, a link or a lock, 900 µs on most others",
+            "waiting for storage, a link or a lock: 4.50 ms per operation (median of the others: 900 µs)",
         ),
         # All wait for CPUs, which is named of each; it does so longest.
         (
             Counters(on_cpu=0.1, run_delay=0.3, block_delay=0.6),
             Counters(on_cpu=0.02, run_delay=0.86, block_delay=0.12),
-            "its CPUs: an operation waits 4.30 ms for a CPU, 300 µs on most others",
+            "waiting for a CPU: 4.30 ms per operation (median of the others: 300 µs)",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from assay.errors import InputError
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
 from unit import classic_runs as classic
-from unit.memory_set import Client, MemorySet
+from unit.memory_set import Client, MemorySet, kept
 from unit.synthetic import SyntheticRun, steady_stream
 from unit.test_worksheet import biff_cells
 
@@ -25,6 +25,11 @@ CALL_MS: Mapping[str, int] = {"a": 1, "b": 4}
 
 
 def run_of(words: str, call_ms: Mapping[str, int] = CALL_MS) -> RunRecord:
+    """Read such a run."""
+    return read(set_of(words, call_ms))
+
+
+def set_of(words: str, call_ms: Mapping[str, int] = CALL_MS) -> MemorySet:
     """A run of clients, each of which wrote each file with calls of one length, and of an observer."""
     argv = shlex.split(f"{words} -s {RECORDS * RECORD_KIB}k -r {RECORD_KIB}k -i 0 -f /mnt/scratch/file")
     plan = FRONT_END.to_plan(FRONT_END.parse(argv), FRONT_END.origin(argv), Path("/nowhere"))
@@ -47,7 +52,7 @@ def run_of(words: str, call_ms: Mapping[str, int] = CALL_MS) -> RunRecord:
     for index in range(len(plan.phases)):
         watched.phase([], seconds=1, index=index)
     clients.append(Client("server", watched.end(), role=Role.OBSERVER))
-    return read(MemorySet(plan, clients, starts_s=[2.0 * index for index in range(len(plan.phases))]))
+    return MemorySet(plan, clients, starts_s=[2.0 * index for index in range(len(plan.phases))])
 
 
 def test_each_client_has_its_own_cells_below_its_name() -> None:
@@ -58,6 +63,15 @@ def test_each_client_has_its_own_cells_below_its_name() -> None:
     )
     # Size of the file by the time in its calls: 400 KiB in 0.1 s and in 0.4 s.
     assert found == [("a", "", ""), ("", "4000", "4000"), ("b", "", ""), ("", "1000", "1000")]
+
+
+def test_the_text_of_one_client_can_be_shown_alone(tmp_path: Path) -> None:
+    bundle = kept(tmp_path, set_of(""))
+
+    shown = CliRunner().invoke(app, ["show", str(bundle.path), "--classic", "--client", "b", "--runs", str(tmp_path)])
+
+    assert re.findall(rf"^ +{RECORDS * RECORD_KIB} +{RECORD_KIB} +(\d+)", shown.stdout, re.MULTILINE) == ["1000"]
+    assert "==== client" not in shown.stdout
 
 
 def test_each_client_has_its_own_files_and_figures() -> None:

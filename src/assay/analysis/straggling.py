@@ -1,7 +1,7 @@
-"""Why was one client slower than the others?
+"""Find why one client is slower than the others.
 
-By what its own result says and the others' do not. Where all say the same, by size: what an operation took of each kind of
-time (its workers' time budget by its rate), and which kind makes up most of what it took longer than the others' median.
+The cause is what its own result reports and the others' do not. Where all report the same, it is the kind of time that makes
+up most of the extra time of an operation over the median of the others (time budget of the workers by the rate).
 """
 
 import statistics
@@ -29,17 +29,14 @@ _OF_LIMIT = {
 }
 
 
-_KINDS: Final[Mapping[str, tuple[Callable[[TimeBudget], float | None], str]]] = {
-    "its own CPU": (lambda budget: budget.on_cpu, "takes {own} of CPU time"),
-    "its CPUs": (lambda budget: budget.run_delay, "waits {own} for a CPU"),
+_KINDS: Final[Mapping[str, Callable[[TimeBudget], float | None]]] = {
+    "CPU time": lambda budget: budget.on_cpu,
+    "waiting for a CPU": lambda budget: budget.run_delay,
     # Where the kernel does not count block delay, it is part of the other waits.
-    "what it waits for": (
-        lambda budget: _sum(budget.block_delay, budget.other_wait),
-        "waits {own} for storage, a link or a lock",
-    ),
-    "its own schedule": (lambda budget: budget.idle, "rests {own} by the load's own rules"),
+    "waiting for storage, a link or a lock": lambda budget: _sum(budget.block_delay, budget.other_wait),
+    "resting by the load's own rules": lambda budget: budget.idle,
 }
-"""Kinds of time: whose it is, its share of the workers' time, and words for it."""
+"""Share of the workers' time, by kind of time."""
 
 
 def cause_of(own: Result, others: Sequence[Result]) -> str:
@@ -75,7 +72,7 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
 def _by_size(own: Result, others: Sequence[Result]) -> Iterator[str]:
     """Name the kind of time that makes up most of what an operation took longer."""
     more: dict[str, tuple[float, float, float]] = {}
-    for name, (share_of, _) in _KINDS.items():
+    for name, share_of in _KINDS.items():
         mine = _per_operation_ns(own, share_of)
         theirs = [time for other in others if (time := _per_operation_ns(other, share_of)) is not None]
         if mine is not None and theirs:
@@ -87,9 +84,8 @@ def _by_size(own: Result, others: Sequence[Result]) -> Iterator[str]:
     name, (excess, mine, usual) = max(more.items(), key=lambda item: item[1][0])
     if excess >= thresholds.MOST_OF_IT * whole:
         limit = own.limiter.verdict if own.limiter else None
-        limited = f"{_OF_LIMIT[limit]}: " if limit in _OF_LIMIT else ""
-        words = _KINDS[name][1].format(own=format_ns(mine))
-        yield f"{name}: {limited}an operation {words}, {format_ns(usual)} on most others"
+        limited = f"{_OF_LIMIT[limit]}; " if limit in _OF_LIMIT else ""
+        yield f"{limited}{name}: {format_ns(mine)} per operation (median of the others: {format_ns(usual)})"
 
 
 def _per_operation_ns(result: Result, share_of: Callable[[TimeBudget], float | None]) -> float | None:

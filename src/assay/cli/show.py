@@ -42,14 +42,14 @@ def show(
     """Show what a run measured; one that died shows what it had measured until then."""
     if json and classic:
         raise InputError("--json and --classic: choose one")
-    if client is not None and (classic or clients):
-        raise InputError(f"--client and {'--classic' if classic else '--clients'}: choose one")
+    if client is not None and clients:
+        raise InputError("--client and --clients: choose one")
     if clients and (json or classic):
         raise InputError(f"--clients and {'--json' if json else '--classic'}: choose one; --json has every client")
     if energy and classic:
         raise InputError("--energy and --classic: choose one; a classic tool has no energy to print")
     if classic:
-        _show_classic(run, runs)
+        _show_classic(run, runs, client)
         return
     if client is not None:
         shown = one_client(run, client, runs, energy)
@@ -72,17 +72,19 @@ def show(
         text.render(shown.document, shown.head, console(), has_notes=notes, has_repeats=repeats)
 
 
-def _show_classic(run: str, runs: Path | None) -> None:
+def _show_classic(run: str, runs: Path | None, client: str | None) -> None:
+    from assay.analysis.client_records import record_of_client
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.tools import registry
 
     bundle = open_run(run, runs)
-    if (original := bundle.original()) is not None:
+    if client is None and (original := bundle.original()) is not None:
         say(original.text, end="")
         return
     with damage_told(bundle.path):
-        output = registry.output_of(read(bundle))
+        recorded = read(bundle)
+        output = registry.output_of(recorded if client is None else record_of_client(recorded, client))
         say(output.text(), end="")
         say(output.beside(), end="", err=True)

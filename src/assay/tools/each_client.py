@@ -1,6 +1,6 @@
-"""What a tool says of a run of several clients: of each client what it would say there, one after another.
+"""Print a classic tool's output for each client of a run.
 
-A tool's own numbers are of one machine. Sums, where they mean something, are Assay's, beside the text and in `assay show`.
+A tool's numbers cover one machine. Sums over clients are Assay's own, on standard error and in `assay show`.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class EachClient(Output[Any]):
         return _below_names({name: output.text() for name, output in self._outputs.items()})
 
     def beside(self) -> str:
-        """Give what is said of each client below its name; once, where that is the same."""
+        """Give the remarks on each client below its name; once, where all are equal."""
         said = {name: output.beside() for name, output in self._outputs.items()}
         return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
 
@@ -50,7 +50,7 @@ class EachClient(Output[Any]):
         ]
 
     def figures_of(self, document: "Document") -> Sequence["Figure"]:
-        """Draw what the readers of the tool look at, of each client, with what is less than trusted marked."""
+        """Draw the tool's figures of each client, with less than trusted numbers marked."""
         return [
             dataclasses.replace(figure, slug=f"{figure.slug}-{name}", title=f"{figure.title} ({name})")
             for name, output in [*self._outputs.items()][:MOST_DRAWN]
