@@ -348,7 +348,7 @@ def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
         truth_disk(512 * MIB, most_per_s=400) as disk,
         filesystem(disk.device, mkfs_options=("-b", "4096")) as directory,
     ):
-        words = ("size=16MiB", "block=4KiB", "random_block=4KiB", "random_workers=1", "phase_seconds=3s")
+        words = ("size=16MiB", "block=4KiB", "random_block=4KiB", "random_workers=1", "phase_seconds=4s")
         document = run(assay, "interference", directory, *(part for word in words for part in ("--set", word)))
 
     shares = {one["result"]: one for one in document["solo_shares"]}
@@ -378,7 +378,7 @@ def shares_of(
     assay: Assay, suite: str, words: Sequence[str], places: tuple[Path, Path], group: ControlGroup
 ) -> dict[str, dict[str, Any]]:
     """Give the shares of loads in two directories, by result; alone, each must have the device's rate."""
-    sets = [part for word in (*words, "size=8MiB", "phase_seconds=3s") for part in ("--set", word)]
+    sets = [part for word in (*words, "size=8MiB", "phase_seconds=4s") for part in ("--set", word)]
     with going_first():
         document = run(assay, suite, places[0], "--target", f"other={places[1]}", *sets, prefix=group.prefix)
     alone = [one["iops"] for one in document["results"] if one["phase"].endswith("-alone")]
