@@ -49,8 +49,8 @@ def test_one_fsync_follows_each_so_many_writes(assay: Assay, tmp_path: Path) -> 
         document = _document(assay, "measure", tmp_path, *words, "--size", "4m", "--time", "2s")
 
         counts = {result["operation"]: result["ops"] for result in document["results"]}
-        # At each edge of the result's window a worker may stand anywhere between two flushes, and its requests in flight may be
-        # writes, or flushes of 16 writes each that have come back.
+        # At each edge of the result's window a worker may stand anywhere between two flushes, and its requests in flight
+        # may be writes, or flushes of 16 writes each that have come back.
         assert abs(counts["write"] - 16 * counts["fsync"]) <= (15 + 17 * depth) * workers
         (of_writes,) = (result for result in document["results"] if result["operation"] == "write")
         assert of_writes["cache"]["verdict"] == "absorbed"
