@@ -33,7 +33,7 @@ INTRODUCTION = """\
 # Five old reports, held to their own tables
 
 Assay was founded on five field reports of 2005 to 2010, and on what was wrong in them. Each line is a claim of one, in
-words of our own, and what its tables come to: 101, of which 32 do not stand. `assay claims reports.toml --markdown` makes
+words of our own, and what its tables come to: 101, of which 33 do not stand. `assay claims reports.toml --markdown` makes
 it from `tests/golden/claims/`, where the sentences are that are computed, and a test holds each figure to the one that was
 found by hand.
 The series of articles that compares NCP, CIFS, NetWare and Linux prints per cents without the tables that they are of: the
@@ -59,8 +59,10 @@ def reports() -> JudgedClaims:
 
 CHECKS = {check["id"]: check for check in json.loads((FOLDER / "checks.json").read_text())}
 """What was computed by hand, and whether the report agrees with it."""
-WITHOUT_FIGURES = {"003.start_em", "000.mkdirtouch", "000.eva.typo", "000.sp"}
-"""Claims of which the tables have no number."""
+WITHOUT_FIGURES = {"003.start_em", "000.mkdirtouch", "000.eva.typo", "000.sp"} | {
+    *("003.putc", "003.rewrite", "000.eva.streams", "000.eva.readstreams")
+}
+"""Claims of which the tables have no number, or not the one that they are of."""
 
 
 @pytest.mark.parametrize("id_", CHECKS)
@@ -81,11 +83,11 @@ def is_printed(number: float, *values: float) -> bool:
     return any(abs(value - number) <= 0.5001 * 10.0**-digits for value in values)
 
 
-def test_all_claims_of_the_reports_are_there_and_32_do_not_stand(reports: JudgedClaims) -> None:
+def test_all_claims_of_the_reports_are_there_and_33_do_not_stand(reports: JudgedClaims) -> None:
     without = [claim for claim in reports.claims if not any(one.computed for one in claim.sentences)]
 
     assert [claim.id for claim in reports.claims] == list(CHECKS)
-    assert [reports.count(verdict) for verdict in ClaimVerdict] == [69, 27, 5]
+    assert [reports.count(verdict) for verdict in ClaimVerdict] == [68, 24, 9]
     assert {claim.id for claim in without} == WITHOUT_FIGURES
     assert all(claim.sentences[0].reason for claim in without)
     assert exit_code(reports, is_strict=False) == 1

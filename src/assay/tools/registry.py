@@ -20,7 +20,7 @@ TOOLS: dict[str, str] = {
     "postmark": "PostMark: small files made, read, appended to and deleted, as a mail server does.",
     "vxbench": "Load files the way vxbench does, and print a line for each worker.",
     "vdbench": "Run vdbench's parameter files: raw loads and file systems, at rates, at most, and along curves.",
-    "perfpl": "The small-file test perf.pl: the same bytes written as few or many files.",
+    "perfpl": "The small-file test perf.pl: blocks written to few or many files.",
     "fio": "Run fio's job files and command lines, and print what fio prints, or its JSON.",
     "bigdir": "The test of one big directory: make entries, list them all after every step.",
     "filebench": "Run a script in Filebench's workload language, and print its statistics.",

@@ -11,7 +11,7 @@ from assay.tools.perfpl.settings import DD, Settings, parse
 
 
 class PerfPl(FrontEnd[Settings]):
-    """The small-file test perf.pl: the same bytes written as few or many files.
+    """The small-file test perf.pl: blocks written to few or many files.
 
     \b
     assay perfpl BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS

@@ -1,4 +1,4 @@
-"""The Plan of perf.pl, the small-file test that writes the same bytes as few or many files.
+"""The Plan of perf.pl, the small-file test that writes blocks to few or many files.
 
 Each iteration is a phase: one worker makes every file, in order, one directory after the other. The tree is laid out anew
 before each; making its directories and deleting its files is not timed.
