@@ -182,6 +182,11 @@ def test_a_strangers_journal_is_shown_and_has_nothing_done(schema: str, assay: A
 # -- what has the same bytes as the device --------------------------------------------------------------------------------
 
 
+def make_ext4(place: Path) -> None:
+    """Make a file system to which nothing is written later: lazy initialisation would, once it is mounted."""
+    command("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", place)
+
+
 class Stack:
     """Small loop devices, each undone at the end."""
 
@@ -196,7 +201,7 @@ class Stack:
         with path.open("wb") as file:
             file.truncate(mib * MIB)
         if has_ext4:
-            command("mkfs.ext4", "-q", "-F", path)
+            make_ext4(path)
         self.images.append(path)
         return path
 
@@ -403,14 +408,14 @@ def behind_a_mounted_loop(stack: Stack) -> Path:
 def disk_of_a_mounted_part(stack: Stack) -> Path:
     disk = stack.loop(stack.disk())
     part, _ = stack.parts(disk)
-    command("mkfs.ext4", "-q", "-F", part)
+    make_ext4(part)
     stack.mount(part)
     return disk
 
 
 def part_behind_a_mounted_loop(stack: Stack) -> Path:
     part, _ = stack.parts(stack.loop(stack.disk()))
-    command("mkfs.ext4", "-q", "-F", part)
+    make_ext4(part)
     stack.mount(stack.loop(part))
     return part
 
@@ -418,7 +423,7 @@ def part_behind_a_mounted_loop(stack: Stack) -> Path:
 def loop_over_a_disk_of_a_mounted_part(stack: Stack) -> Path:
     disk = stack.loop(stack.disk())
     _, part = stack.parts(disk)
-    command("mkfs.ext4", "-q", "-F", part)
+    make_ext4(part)
     target = stack.loop(disk)
     stack.mount(part)
     return target
@@ -426,7 +431,7 @@ def loop_over_a_disk_of_a_mounted_part(stack: Stack) -> Path:
 
 def loop_over_a_mounted_part(stack: Stack) -> Path:
     part, _ = stack.parts(stack.loop(stack.disk()))
-    command("mkfs.ext4", "-q", "-F", part)
+    make_ext4(part)
     target = stack.loop(part)
     stack.mount(part)
     return target
@@ -436,7 +441,7 @@ def part_of_a_disk_of_a_mounted_file(stack: Stack) -> Path:
     """Another loop device begins where the partition does."""
     image = stack.disk()
     part, _ = stack.parts(stack.loop(image))
-    command("mkfs.ext4", "-q", "-F", part)
+    make_ext4(part)
     stack.mount(stack.loop(image, offset=2048 * 512))
     return part
 
