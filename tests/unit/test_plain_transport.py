@@ -164,60 +164,67 @@ def a_worker(address: str) -> WorkerServer:
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("to", ["leader", "worker"])
 @pytest.mark.parametrize("when", ["greeting", "asking"])
-def test_a_pickle_that_comes_in_is_not_read(tmp_path: Path, form: str, to: str, when: str) -> None:
-    mark = tmp_path / "mark"
-
+def test_a_pickle_that_comes_in_is_not_read(tmp_path: Path, to: str, when: str) -> None:
     async def attack(leader: LeaderServer) -> None:
         worker = a_worker(leader.address)
         await worker
         address = leader.address if to == "leader" else worker.address
-        try:
+
+        async def say(form: str, op: str) -> None:
+            mark = tmp_path / form
             greeting = pack(msgpack.dumps(HANDSHAKE)) if when == "asking" else message(form, mark, **HANDSHAKE)
+            await speak(address, greeting, message(form, mark, op=op, address="tcp://127.0.0.1:1", name="b"))
+
+        try:
             for op in ("heartbeat_worker", "register-worker") if to == "leader" else ("ping", "assay-look"):
-                await speak(address, greeting, message(form, mark, op=op, address="tcp://127.0.0.1:1", name="b"))
+                await asyncio.gather(*(say(form, op) for form in FORMS))
         finally:
             await worker.close(timeout=5, executor_wait=False)
 
     with_leader(attack)
 
-    assert not mark.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("form", FORMS)
+def answers(folder: Path, when: str) -> Iterator[tuple[bytes, bytes]]:
+    """Give what is greeted and answered with, in each form."""
+    for form in FORMS:
+        said = message(form, folder / form, **HANDSHAKE)
+        yield said if when == "greeting" else pack(msgpack.dumps(HANDSHAKE)), message(form, folder / form)
+
+
 @pytest.mark.parametrize("when", ["greeting", "answering"])
-def test_a_pickle_in_an_answer_to_the_leader_is_not_read(tmp_path: Path, form: str, when: str) -> None:
-    mark = tmp_path / "mark"
-    greeting = message(form, mark, **HANDSHAKE) if when == "greeting" else pack(msgpack.dumps(HANDSHAKE))
-
+def test_a_pickle_in_an_answer_to_the_leader_is_not_read(tmp_path: Path, when: str) -> None:
     async def ask(leader: LeaderServer) -> None:
-        with listening(greeting, message(form, mark)) as address, contextlib.suppress(Exception):
-            await asyncio.wait_for(leader.rpc(address).anything(), 5.0)
+        async def one(greeting: bytes, answer: bytes) -> None:
+            with listening(greeting, answer) as address, contextlib.suppress(Exception):
+                await asyncio.wait_for(leader.rpc(address).anything(), 5.0)
+
+        await asyncio.gather(*(one(*said) for said in answers(tmp_path, when)))
 
     with_leader(ask)
 
-    assert not mark.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("when", ["greeting", "answering"])
-def test_a_pickle_from_a_leader_is_not_read(tmp_path: Path, form: str, when: str) -> None:
-    mark = tmp_path / "mark"
-    greeting = message(form, mark, **HANDSHAKE) if when == "greeting" else pack(msgpack.dumps(HANDSHAKE))
-
-    async def join() -> None:
-        with listening(greeting, message(form, mark)) as address:
+def test_a_pickle_from_a_leader_is_not_read(tmp_path: Path, when: str) -> None:
+    async def join(greeting: bytes, answer: bytes) -> None:
+        with listening(greeting, answer) as address:
             worker = a_worker(address)
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(worker.start(), 0.5)  # type: ignore[no-untyped-call]
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(worker.close(timeout=0.1, executor_wait=False), 1.0)
 
-    asyncio.run(asyncio.wait_for(join(), PATIENCE_S))
+    async def all_of_them() -> None:
+        await asyncio.gather(*(join(*said) for said in answers(tmp_path, when)))
 
-    assert not mark.exists()
+    asyncio.run(asyncio.wait_for(all_of_them(), PATIENCE_S))
+
+    assert list(tmp_path.iterdir()) == []
 
 
 HUGE = struct.pack("Q", 1 << 60)
