@@ -58,6 +58,7 @@ STEPS: tuple[Step, ...] = (
         command=run_pytest(
             "tests/e2e/test_cost.py", "tests/e2e/test_bonnie_cost.py", "tests/e2e/test_postmark_cost.py"
         ),
+        env={"ASSAY_BUDGETS": "all"},
         minutes=5,
         needs_root=False,
         programs=("valgrind", "bonnie++", "postmark"),
