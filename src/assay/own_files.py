@@ -247,20 +247,23 @@ def _open_folder(path: Path, last: Last, cure: str, *, makes: int | None) -> int
         raise NotOwnError(f"{path} is a link or no folder", cure) from None
 
 
-@contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Make a folder for as long as this is entered, where nobody else can exchange it: $TMPDIR may be another user's.
+def scratch_place() -> Path:
+    """Give the folder for temporary files: $TMPDIR may be another user's, who could exchange what is made there.
 
     Raises:
-        OSError: none can be made.
+        NotOwnError: there is none where nobody else can.
     """
     for place in (Path(tempfile.gettempdir()), *_SCRATCH):
-        with contextlib.suppress(OSError, NotOwnError), walked(place, Last.PASSED):
-            break
-    else:
-        raise NotOwnError("there is no folder for temporary files that others cannot change", "name one with TMPDIR")
-    with tempfile.TemporaryDirectory(prefix="assay-", dir=place) as folder:
-        yield Path(folder).resolve()
+        with contextlib.suppress(OSError, NotOwnError), walked(place, Last.PASSED) as step:
+            return step.path
+    raise NotOwnError("there is no folder for temporary files that others cannot change", "name one with TMPDIR")
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder for as long as this is entered; raises as `scratch_place` does, and OSError where none can be made."""
+    with tempfile.TemporaryDirectory(prefix="assay-", dir=scratch_place()) as folder:
+        yield Path(folder)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
