@@ -135,6 +135,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "host",
         "loads",
         "own_files",
+        "plan",
         "results",
         "running",
         "targets",
