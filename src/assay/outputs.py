@@ -7,6 +7,7 @@ with no other name.
 """
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -14,13 +15,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from assay.errors import InputError
-from assay.own_files import can_others_write
+from assay.own_files import Last, walked
 
-_ENTER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_MOST_LINKS: Final = 40
-"""On one way, as in the kernel."""
 _TRIES: Final = 8
 
 
@@ -32,11 +30,10 @@ def way_to(folder: Path) -> Iterator[Path]:
         InputError: a link on the way can be somebody else's.
         OSError: it is not there, or no folder.
     """
-    place = _walk(Path.cwd() / folder)
-    try:
-        yield Path(f"/proc/self/fd/{place}")
-    finally:
-        os.close(place)
+    with walked(folder, Last.ANY, cure="name the folder itself", has_safe_folders=False) as step:
+        if not stat.S_ISDIR(step.facts.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        yield Path(f"/proc/self/fd/{step.place}")
 
 
 @contextlib.contextmanager
@@ -96,47 +93,3 @@ def refuse_foreign(facts: os.stat_result, path: Path) -> None:
         raise InputError(f"{path} belongs to user {facts.st_uid}, not to you; name a file of your own")
     if facts.st_nlink > 1:
         raise InputError(f"{path} has other names, too (hard links), and is not written; name another file")
-
-
-def _walk(path: Path) -> int:
-    """Open a folder step by step from the root."""
-    left = list(reversed(path.parts[1:]))
-    # The folders on the way down, for `..`.
-    places = [os.open("/", _ENTER)]
-    try:
-        links = 0
-        while left:
-            name = left.pop()
-            if name == "..":
-                if len(places) > 1:
-                    os.close(places.pop())
-                continue
-            target = _link(name, places[-1], path)
-            if target is None:
-                places.append(os.open(name, _ENTER, dir_fd=places[-1]))
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                raise InputError(f"{path}: its links lead in a circle")
-            if target.is_absolute():
-                while len(places) > 1:
-                    os.close(places.pop())
-            left += [part for part in reversed(target.parts) if part != "/"]
-        return places.pop()
-    finally:
-        for place in places:
-            os.close(place)
-
-
-def _link(name: str, place: int, path: Path) -> Path | None:
-    """Read a link that may be followed; None where there is none. Raises InputError for one of somebody else's."""
-    facts = os.stat(name, dir_fd=place, follow_symlinks=False)
-    if not stat.S_ISLNK(facts.st_mode):
-        return None
-    folder, own = os.fstat(place), {os.geteuid(), 0}
-    is_kept = facts.st_uid in own and folder.st_mode & stat.S_ISVTX
-    if folder.st_uid not in own or (can_others_write(folder) and not is_kept):
-        raise InputError(
-            f"{path}: '{name}' is a link that others can have put there, and is not followed; name the folder itself"
-        )
-    return Path(os.readlink(name, dir_fd=place))

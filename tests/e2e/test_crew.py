@@ -182,7 +182,8 @@ def sums(seen: Sequence[events.Event]) -> Counter[str]:
 
 
 def fetched(crew: DaskCrew, name: str, folder: Path) -> Path:
-    into = folder / f"{name}.ndjson"
+    into = folder / "events" / f"{name}.ndjson"
+    into.parent.mkdir(exist_ok=True)
     crew.fetch(name, into)
     return into
 
@@ -490,9 +491,7 @@ def test_several_runs_one_after_the_other(scene: Scene) -> None:
             crew.begin(run_id, scene.plans("n1", seconds="1s"))
             crew.tell({"n1": events.StartWhenReady()})
             heard = hear_until(crew, all_over("n1"))
-            into = scene.folder / f"{run_id}.ndjson"
-            crew.fetch("n1", into)
-            assert sums(said_by(heard, "n1")) == sums(stream_of(into))
+            assert sums(said_by(heard, "n1")) == sums(stream_of(fetched(crew, "n1", scene.folder)))
 
 
 def test_an_idle_client_leaves(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from assay import events
 from assay.bundle.client_set import Role
 from assay.clocks import ClockReading
 from assay.cluster.crew import Check, Ended, Fetching, Gone, Heard, Recalled, Said, Station
+from assay.cluster.relayed import arriving
 from assay.errors import RunError
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -142,13 +143,9 @@ class ScriptedCrew:
         data = script.recorded(b"".join(msgspec.json.encode(event) + b"\n" for event in script.stream))
         if most_bytes is not None and len(data) > most_bytes:
             raise RunError(f"client '{client}': too long")
-        partial = into.with_name(f"{into.name}.part")
-        partial.write_bytes(data)
-        try:
+        with arriving(into) as partial:
+            partial.write_bytes(data)
             check(partial)
-            partial.replace(into)
-        finally:
-            partial.unlink(missing_ok=True)
         told(len(data), len(data))
 
     def forget(self, client: str) -> str:

@@ -1,12 +1,16 @@
 """Does a load of a campaign measure the directory of its cell, and do nothing else, whatever its words are?"""
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from assay.campaign.campaign_file import parse
+from assay.campaign.campaign_file import Campaign, parse
 from assay.campaign.load_words import OF_CLIENTS
-from assay.cli import clients
+from assay.cli import app, clients
+from assay.cli.cells_of_loads import check_cells
 from assay.confinement import ONLY_IN, check_action, check_output, check_plan
 from assay.errors import FrontEndError, InputError
 from assay.loads import native
@@ -30,9 +34,9 @@ POSTMARK = "set location {dir}\nset number 5\nset transactions 5\n"
 FILEBENCH = "define fileset name=a,path={dir},entries=1,filesize=4k\n"
 
 
-def read(command: str, text: str = "") -> None:
+def read(command: str, text: str = "") -> Campaign:
     written = FILE.format(command=command, input=text)
-    parse(written if text else written.replace("input = '''\n'''", ""), "c.toml")
+    return parse(written if text else written.replace("input = '''\n'''", ""), "c.toml")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,12 @@ def test_loads_that_measure_their_cell_are_taken(
         ("postmark {input}", f"{POSTMARK}run {{dir}}2\nquit\n", "is not in {dir}"),
         ("postmark {input}", f"{POSTMARK}show /etc/victim\nrun\nquit\n", "'/etc/victim' is not in {dir}"),
         ("postmark {input}", f"{POSTMARK}quit\n", "these words measure nothing"),
+        ("postmark {input}", f"{POSTMARK}set location /srv\nrun\nquit\n", "'/srv' is not in {dir}"),
+        ("fio {input}", "[a]\ndirectory={dir}\nrw=read\nsize=1m\n[b]\ndirectory=/srv\nrw=read\nsize=1m\n",
+         "'/srv' is not in {dir}"),
+        ("fio --name=a --directory={dir}/none --rw=read --size=1m", "", "{dir}/none does not exist"),
+        ("vdbench -f {input}", VDBENCH.replace("{dir}", "/srv/{dir}"), "does not exist"),
+        ("iozone -a -f /srv/x -b {dir}/x", "", "'/srv' is not in {dir}"),
         ("postmark {input}", f"{POSTMARK}!touch /tmp/x\nquit\n", "programs are started for a person"),
         ("vdbench -f {input} -o /etc", VDBENCH, "is not in {dir}"),
         ("vdbench -f {input}", f"hd=h1,system=other\nhd=h2,system=another\n{VDBENCH}", "names clients"),
@@ -110,6 +120,66 @@ def test_loads_that_do_more_than_measure_are_refused_with_file_and_line(
     assert list(tmp_path.iterdir()) == []
 
 
+LOAD = """
+name = "l"
+[[file_set]]
+name = "data"
+files = 1
+size = "4KiB"
+[[phase]]
+name = "p"
+[[phase.job]]
+op = {op}
+"""
+MIRRORED = """
+name = "l"
+[[target]]
+name = "mirror"
+{uri}
+[[file_set]]
+name = "data"
+target = "mirror"
+files = 1
+size = "4KiB"
+[[phase]]
+name = "p"
+[[phase.job]]
+op = {{ op = "read", set = "data", size = "4KiB" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "told"),
+    [
+        ("measure {dir} --read", "", ""),
+        ("run {input} {dir}", MIRRORED.format(uri=""), ""),
+        ("run {input} {dir}", MIRRORED.format(uri='uri = "file:///srv"'), "'/srv' is not in {dir}"),
+        (
+            "run {input} {dir}",
+            LOAD.replace("{op}", '{ op = "spawn", set = "data", argv = ["touch", "{path}"] }'),
+            "touch",
+        ),
+        ("measure /srv --read --note {dir}", "", "'/srv' is not in {dir}"),
+        ("quick /srv --note={dir}", "", "'/srv' is not in {dir}"),
+        ("run none.toml {dir}", "", "none.toml"),
+        ("quick {dir} --nonsense", "", "No such option"),
+        ("measure {dir} --read --help", "", "measure nothing"),
+    ],
+)
+def test_commands_that_do_more_than_measure_are_refused_before_anything_is_made(
+    command: str, text: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group: Any = get_command(app)
+    root = group.make_context("assay", [], resilient_parsing=True)
+    campaign = read(command, text)
+
+    with pytest.raises(InputError, match="load 'x': ") if told else contextlib.nullcontext() as refused:
+        check_cells(campaign, root)
+
+    assert refused is None or told in str(refused.value)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_every_option_of_clients_is_refused() -> None:
     assert {f"--{name.replace('_', '-')}" for name in (*clients.WORDS, *clients.FLAGS)} == OF_CLIENTS
 
@@ -126,17 +196,6 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-LOAD = """
-name = "l"
-[[file_set]]
-name = "data"
-files = 1
-size = "4KiB"
-[[phase]]
-name = "p"
-[[phase.job]]
-op = {op}
-"""
 READ = '{ op = "read", set = "data", size = "4KiB" }'
 SPAWN = '{ op = "spawn", set = "data", argv = ["touch", "{path}"] }'
 

@@ -213,13 +213,18 @@ def test_looking_into_a_folder_that_is_not_there_does_not_make_it(tmp_path: Path
 # -- the index ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("damage", ["missing", "garbage", "other version", "cannot be kept"])
+@pytest.mark.parametrize("damage", ["missing", "garbage", "damaged schema", "other version", "cannot be kept"])
 def test_the_index_is_only_a_shortcut(tmp_path: Path, damage: str) -> None:
     bundle = begun(tmp_path)
     before = list_runs(tmp_path)
+    kept = (tmp_path / CATALOG).read_bytes()
     for file in tmp_path.glob(f"{CATALOG}*"):
         file.unlink()
 
+    if damage == "damaged schema":  # SQLite's message quotes it, and is then no UTF-8
+        (tmp_path / CATALOG).write_bytes(
+            kept.replace(b"CREATE TABLE runs (run_id TEXT", b"CREATE TABLE runs (run_id \xf4(\xf4(")
+        )
     if damage == "garbage":
         (tmp_path / CATALOG).write_bytes(b"not a database" * 100)
     if damage == "other version":

@@ -354,6 +354,7 @@ def test_a_fact_moves_a_verdict_only_from_unknown() -> None:
         ("", "is no output that Assay knows"),
         ("hello\n", "is no output that Assay knows"),
         ('{"fio version": "fio-3.33", "jobs": [', "is an output of fio, but its JSON is broken"),
+        ('{"fio version": "fio-3.33", "jobs": [{"jobname": "\\ud800"}]}', "its JSON is broken"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "but it has no jobs"),
         ('{"fio version": "fio-3.33", "jobs": []}', "without a figure"),
         ("Command line used: iozone -a -O\nOutput is in ops/sec\n", "is not in kBytes/sec"),

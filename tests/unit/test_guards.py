@@ -218,6 +218,15 @@ def test_every_call_that_changes_something_has_a_row_with_its_rule() -> None:
     assert not stale, f"rows of docs/reliability.md that nothing does any more: {', '.join(stale)}"
 
 
+def test_folders_for_temporary_files_are_made_by_one_module() -> None:
+    """$TMPDIR may be a folder in which somebody else can exchange them."""
+    named = re.compile(r"tempfile\.(?:TemporaryDirectory|mkdtemp|mktemp|gettempdir)")
+
+    users = [path.name for path in SOURCE.rglob("*.py") if named.search(path.read_text(encoding="utf-8"))]
+
+    assert users == ["own_files.py"]
+
+
 @pytest.mark.parametrize(
     ("source", "kinds"),
     [

@@ -9,7 +9,8 @@ import pytest
 
 from assay import __version__
 from assay.cluster import worker_shell
-from assay.cluster.own_paths import find_stranger
+from assay.own_files import find_stranger
+from unit.test_own_files import let_write
 
 SCRIPT = Path(worker_shell.__file__).with_name("hold_worker.sh")
 NOBODY = 65534
@@ -92,7 +93,13 @@ def open_to_a_group(path: Path) -> None:
     path.chmod(0o775)
 
 
-OTHERS: tuple[Callable[[Path], None], ...] = (give_away, open_to_all, open_to_a_group)
+def open_to_a_user(path: Path) -> None:
+    open_to_a_group(path)
+    os.chown(path, 0, 0)
+    let_write(path, NOBODY)
+
+
+OTHERS: tuple[Callable[[Path], None], ...] = (give_away, open_to_all, open_to_a_group, open_to_a_user)
 
 
 def _program_itself(host: Host, to_others: Callable[[Path], None]) -> Path:
@@ -184,6 +191,29 @@ def test_a_folder_with_the_sticky_bit_is_no_hole(host: Host) -> None:
 
     assert host.says("")[1] == f"assay assay {__version__}"
     assert find_stranger(program) is None
+
+
+@pytest.mark.parametrize(
+    ("group", "user", "is_run"),
+    [("staff:x:50:", "", True), ("staff:x:50:eve", "", False), ("staff:x:50:", "eve:x:1000:50::/:/bin/sh", False)],
+)
+def test_a_group_of_the_distribution_may_write_while_nobody_is_in_it(
+    host: Host, group: str, user: str, *, is_run: bool
+) -> None:
+    """As `staff` may to /usr/local on Debian."""
+    if os.geteuid():
+        pytest.skip("only root gives folders to groups of others")
+    program = host.program(host.folder / "local" / "bin" / "assay")
+    os.chown(host.folder / "local", 0, 50)
+    (host.folder / "local").chmod(0o2775)
+    getent = host.program(host.folder / "usual" / "getent")
+    getent.write_text(f"#!/bin/sh\n[ $1 = group ] && echo '{group}' || echo 'root:x:0:0::/:/bin/sh\n{user}'\n")
+    host.path = f"{program.parent}:{getent.parent}:{USUAL}"
+
+    said = host.says("")
+
+    assert host.was_run() == is_run, said
+    assert is_run or f"{host.folder / 'local'} can be written by group 50" in said[1]
 
 
 @pytest.mark.parametrize("entry", [".", "", "bin", "./bin"])

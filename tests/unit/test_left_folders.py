@@ -1,5 +1,6 @@
 """What a killed leader leaves with its key is found and removed; nothing of anybody who lives, and nothing of others."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -123,20 +124,22 @@ def test_what_somebody_else_put_there_is_named_and_left(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_worker_goes_where_its_shell_and_it_are_gone(tmp_path: Path) -> None:
-    with subprocess.Popen(["sleep", "600"]) as shell:
-        alive = f"{shell.pid} {begun(shell.pid)}\n"
-        folder = on_a_host(tmp_path, alive)
+    with contextlib.ExitStack() as ended:
+        shell = ended.enter_context(subprocess.Popen(["sleep", "600"]))
+        ended.callback(shell.kill)  # before it is waited for, whatever is raised
+        folder = on_a_host(tmp_path, f"{shell.pid} {begun(shell.pid)}\n")
         assert list(remove_left(tmp_path)) == []
 
         (folder / HOLDER).write_text(f"{shell.pid} 1\n")  # another process has that number now
         grown_old(folder)
-        with subprocess.Popen(
-            [sys.executable, "-S", "-c", "input()", f"{folder}/{JOIN}"], stdin=subprocess.PIPE
-        ) as worker:
+        # It says so once it is there: a process that begins has no words yet.
+        words = [sys.executable, "-S", "-c", "print(flush=True); input()", f"{folder}/{JOIN}"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+            assert worker.stdout is not None
+            worker.stdout.readline()
             assert list(remove_left(tmp_path)) == []
             worker.kill()
         assert list(remove_left(tmp_path)) == [f"{folder}: removed: the key of a run whose leader is gone"]
-        shell.kill()
     assert list(tmp_path.iterdir()) == []
 
 

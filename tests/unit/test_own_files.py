@@ -3,6 +3,7 @@
 import grp
 import os
 import pwd
+import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_what_others_can_have_written_is_neither_read_nor_written(
 ) -> None:
     spoil({"file": folder / "file", "folder": folder, "folder above": folder.parent}[which])
 
-    with pytest.raises(NotOwnError, match=r"neither you nor root|others may write"):
+    with pytest.raises(NotOwnError, match=r"belongs to user 12345|can be written by every user"):
         own_files.read_own(folder, "file", 4)
     if which != "file":
         with pytest.raises(NotOwnError):
@@ -90,17 +91,69 @@ def test_a_link_on_the_way_leads_to_what_is_looked_at(folder: Path, tmp_path: Pa
 
 
 def test_a_group_of_one_is_as_good_as_the_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, gid = pwd.getpwuid(os.geteuid()).pw_name, os.getegid()
+    name, gid = pwd.getpwuid(os.geteuid()).pw_name, os.getegid() or OTHER
     members: list[str] = []
     user = pwd.struct_passwd((name, "x", os.geteuid(), gid, "", "/", "/bin/sh"))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
     monkeypatch.setattr(grp, "getgrgid", lambda _: grp.struct_group((name, "x", gid, members)))
+    os.chown(folder, -1, gid)
     folder.chmod(0o775)
 
     assert own_files.read_own(folder, "file", 4) == b"mine"
     members.append("somebody")
-    with pytest.raises(NotOwnError, match="chmod go-w"):
+    with pytest.raises(NotOwnError, match=f"can be written by the group {name}; .*chmod go-w"):
         own_files.read_own(folder, "file", 4)
+
+
+def refuse(folder: Path) -> None:
+    with pytest.raises(NotOwnError, match="can be written by the group staff"):
+        own_files.read_own(folder, "file", 4)
+
+
+def test_a_group_of_the_distribution_may_write_while_nobody_is_in_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `staff` may to /usr/local on Debian."""
+    if os.geteuid() != 0:
+        pytest.skip("only root gives folders to groups of others")
+    members, users = ["root"], [pwd.getpwuid(0)]
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: grp.struct_group(("staff", "x", gid, members)))
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
+    os.chown(folder.parent, 0, 50)
+    folder.parent.chmod(0o2775)
+
+    assert own_files.read_own(folder, "file", 4) == b"mine"
+    members.append("nobody")
+    refuse(folder)
+    members.pop()
+    users.append(pwd.struct_passwd(("eve", "x", OTHER, 50, "", "/", "/bin/sh")))
+    refuse(folder)
+    users.pop()
+    # A number that the machine can have given to a group for users, of whom it may not list all.
+    os.chown(folder.parent, 0, 100)
+    refuse(folder)
+
+
+def let_write(path: Path, uid: int) -> None:
+    """Have an ACL name a user who may write; the mode then shows what the group may (acl(5))."""
+    entries = ((1, 7, -1), (2, 7, uid), (4, 5, -1), (16, 7, -1), (32, 5, -1))
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(path, "system.posix_acl_access", value)
+    except OSError as error:
+        pytest.skip(f"no ACLs here: {error.strerror}")
+
+
+def test_a_user_whom_an_acl_names_is_seen(folder: Path) -> None:
+    let_write(folder, OTHER)
+    assert folder.stat().st_mode & 0o777 == 0o775
+
+    for walk in (own_files.safe_folder, own_files.make_safe_folder):
+        with pytest.raises(NotOwnError, match="can be written by others, whom its ACL names"):
+            walk(folder)
+    assert own_files.find_stranger(folder / "file") is not None
+    with pytest.raises(NotOwnError, match="ACL"):
+        own_files.open_own_folder(folder, cure="name another")
 
 
 def test_a_file_is_replaced_as_a_whole_and_what_was_killed_meanwhile_is_used_again(folder: Path) -> None:
@@ -179,7 +232,7 @@ def test_a_configuration_of_another_user_is_refused_in_words(theirs: Callable[[s
     assert config.load().runs == str(tmp_path)
     theirs(config.NAME)
 
-    with pytest.raises(InputError, match=r"is not taken: .* belongs to user 12345, .*XDG_CONFIG_HOME"):
+    with pytest.raises(InputError, match=r"is not taken: .* belongs to user 12345; .*XDG_CONFIG_HOME"):
         config.load()
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError
-from assay.own_folder import open_own_folder, open_safe_folder
+from assay.own_files import open_own_folder, open_safe_folder
+from unit.test_own_files import let_write
 
 CURE = "name another"
 NOBODY = 65534
@@ -41,7 +42,7 @@ def test_a_sticky_folder_may_be_on_the_way(tmp_path: Path) -> None:
 
     assert own(sticky / "mine") == 0o700
     os.close(open_safe_folder(sticky, cure=CURE))
-    with pytest.raises(InputError, match="no folder of yours that you alone can write to"):
+    with pytest.raises(InputError, match="can be written by every user"):
         own(sticky)
 
 
@@ -56,6 +57,13 @@ def give_away_sticky(path: Path) -> None:
     give_away(path)
 
 
+def let_group_write(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a folder to a group of others")
+    os.chown(path, 0, NOBODY)
+    path.chmod(0o770)
+
+
 def link(path: Path) -> None:
     path.rename(path.with_name("real"))
     path.symlink_to(path.with_name("real"))
@@ -67,10 +75,11 @@ def replace(path: Path) -> None:
 
 
 HOW: dict[str, tuple[Callable[[Path], object], str]] = {
-    "anybody can write": (lambda path: path.chmod(0o777), "other users can exchange"),
-    "a group can write, as an ACL's mask shows": (lambda path: path.chmod(0o770), "other users can exchange"),
-    "another's": (give_away, f"belongs to user {NOBODY}"),
-    "another's, and sticky": (give_away_sticky, f"belongs to user {NOBODY}"),
+    "anybody can write": (lambda path: path.chmod(0o777), "can be written by every user"),
+    "a group can write": (let_group_write, "can be written by the group"),
+    "a user can write whom an ACL names": (lambda path: let_write(path, NOBODY), "whom its ACL names"),
+    "another's": (give_away, "belongs to user nobody"),
+    "another's, and sticky": (give_away_sticky, "belongs to user nobody"),
     "a link": (link, "is a link or no folder"),
     "a file": (replace, "is a link or no folder"),
 }
@@ -100,6 +109,6 @@ def test_what_another_put_into_a_sticky_folder_is_refused(tmp_path: Path) -> Non
     give_away(sticky / "c")
 
     for path in (sticky / "c", sticky / "c/d"):
-        with pytest.raises(InputError, match=f"belongs to user {NOBODY}"):
+        with pytest.raises(InputError, match="belongs to user nobody"):
             own(path)
     assert list((sticky / "c").iterdir()) == []

@@ -17,6 +17,7 @@ from assay.bundle.kept_list import CATALOG, CameTo, HeadRate
 from assay.bundle.remarks import REMARKS, Remarks, change_remarks, remarks_of, write_remarks
 from assay.bundle.run_place import open_in_run, remove_in_run
 from assay.cli.answers import answer_of as answer_shown
+from assay.cluster.relayed import RelayedStreams, arriving, empty
 from assay.errors import BundleError, InputError, RunError
 from assay.report import run_list
 from assay.report.kept_answers import keep_answer, kept_answer
@@ -291,9 +292,30 @@ def test_a_run_whose_folder_is_exchanged_for_a_link_writes_and_removes_nothing_t
                 remove_in_run(path)
             with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
                 open_in_run(path, os.O_WRONLY | os.O_CREAT)
+    # What clients of a run said, and their whole streams.
+    with RelayedStreams(bundle.stream_path) as streams, pytest.raises(RunError, match="cannot be written"):
+        streams.begin("new")
+    with pytest.raises(RunError, match="cannot be written"):
+        empty(bundle.stream_path("0"))
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"), arriving(bundle.stream_path("0")) as partial:
+        partial.write_bytes(b"mine")
 
     found = {path.relative_to(etc).as_posix(): path.read_bytes() for path in etc.rglob("*") if path.is_file()}
     assert found == theirs
+
+
+def test_a_stream_that_arrives_is_put_where_it_began_to(runs: Path, tmp_path: Path) -> None:
+    bundle = begun(runs)
+    etc = tmp_path / "etc"
+    (etc / "events").mkdir(parents=True)
+
+    with arriving(bundle.stream_path("a")) as partial:
+        bundle.path.rename(tmp_path / "away")
+        bundle.path.symlink_to(etc)
+        partial.write_bytes(b"mine")
+
+    assert (tmp_path / "away" / "events" / "a.ndjson").read_bytes() == b"mine"
+    assert list((etc / "events").iterdir()) == []
 
 
 def test_a_link_in_the_place_of_a_stream_is_not_written_through(runs: Path, tmp_path: Path) -> None:

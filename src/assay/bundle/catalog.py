@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay import config, own_files, xdg
+from assay import config, ownership, xdg
 from assay.bundle import files
 from assay.bundle.kept_list import CameTo, Entry, HeadRate, KeptList, catalog_of, seal_of
 from assay.bundle.opened_folder import OpenedFolder, open_folder
@@ -224,7 +224,7 @@ def _summary(entry: Entry, said: Remarks) -> RunSummary:
         head=None,
         trust=None,
         is_foreign=entry.is_foreign,
-        owner=own_files.stranger(entry.owner),
+        owner=ownership.stranger(entry.owner),
     )
 
 

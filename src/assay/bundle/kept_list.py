@@ -272,4 +272,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error:
         database.close()
         raise
+    except UnicodeDecodeError as error:  # of a message about a damaged schema, which quotes it
+        database.close()
+        raise sqlite3.DatabaseError(f"{path} is damaged") from error
     return database

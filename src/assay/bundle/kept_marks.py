@@ -21,7 +21,7 @@ from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
-from assay.own_files import is_own_folder
+from assay.ownership import is_own_folder
 
 MARKS = "marks.json"
 SCHEMA = "assay.marks/1"
@@ -138,6 +138,6 @@ def _held(folder: Path) -> Iterator[Path]:
         InputError: it is a link, or somebody else can write to it.
     """
     with to_change(folder) as opened:
-        if not is_own_folder(opened.facts):
+        if not is_own_folder(opened.facts, opened.place):
             raise InputError(f"{folder}: is not yours alone to write; marks go into runs of your own only")
         yield opened.place

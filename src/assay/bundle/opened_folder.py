@@ -11,8 +11,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay import own_files
 from assay.bundle.durable import close, names_in
+from assay.ownership import can_others_write
 
 _ENTER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,12 +33,15 @@ class OpenedFolder:
 
     def is_fixed(self) -> bool:
         """Whether nobody but its owner and root can change what is in it; raises OSError."""
-        found = [self.facts]
+        found = {self.place: self.facts}
         for name in names_in(self.place):
-            found.append((self.place / name).lstat())
-            if stat.S_ISDIR(found[-1].st_mode):
-                found += [(self.place / name / inner).lstat() for inner in names_in(self.place / name)]
-        return all(one.st_uid in {self.owner, 0} and not own_files.can_others_write(one) for one in found)
+            path = self.place / name
+            found[path] = path.lstat()
+            if stat.S_ISDIR(found[path].st_mode):
+                found |= {path / inner: (path / inner).lstat() for inner in names_in(path)}
+        return all(
+            facts.st_uid in {self.owner, 0} and not can_others_write(facts, path) for path, facts in found.items()
+        )
 
 
 @contextlib.contextmanager

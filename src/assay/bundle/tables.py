@@ -147,6 +147,11 @@ def read_stream(folder: Path, name: str) -> Stream:
         raise BundleError(f"{path}: cannot be read: {error.strerror}. Check its permissions") from error
 
 
+def read_stream_at(path: Path) -> Stream:
+    """Read a stream by its path in a run; raises as `read_stream` does."""
+    return read_stream(path.parent.parent, f"{path.parent.name}/{path.name}")
+
+
 def _read(lines: BinaryIO, path: Path) -> Stream:
     events: list[Event] = []
     tables = _Tables()

@@ -14,7 +14,6 @@ from assay import own_files, xdg
 from assay.bundle.durable import close, sync_folder, write_synced
 from assay.bundle.inside import NotRegularError, open_below
 from assay.errors import InputError, RunError
-from assay.own_folder import open_own_folder
 
 _KEY: Final = "key"
 _KEY_BYTES: Final = 32
@@ -58,7 +57,7 @@ def safe_user_key(what: str) -> bytes:
             f"{what} is kept with your key, and there is no home for it. Set HOME, or {_VARIABLE}, to a folder"
         )
     try:
-        place = open_own_folder(folder.resolve(), cure=cure, makes=True)
+        place = own_files.open_own_folder(folder.resolve(), cure=cure, makes=True)
     except OSError as error:
         raise RunError(f"{folder}: {error.strerror}; {cure}") from error
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.campaign.device_identity import BlockNode, DeviceIdentity, node_of_open, same_name
 from assay.campaign.system_commands import carry_out
 from assay.errors import InputError, RunError
-from assay.own_folder import open_safe_folder
+from assay.own_files import open_safe_folder
 
 
 class HeldDevice:

@@ -25,7 +25,7 @@ from assay.campaign.campaign_file import Campaign, is_name
 from assay.campaign.design import Design
 from assay.campaign.device_identity import DeviceIdentity
 from assay.errors import BundleError, InputError, RunError
-from assay.own_folder import open_own_folder
+from assay.own_files import open_own_folder
 
 JOURNAL: Final = "journal.jsonl"
 MOUNT_POINT: Final = "mnt"

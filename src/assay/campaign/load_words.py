@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from assay.confinement import check_inside
 from assay.errors import AssayError, InputError
+from assay.own_files import scratch_folder
+from assay.plan import Plan
+from assay.targets import directories
 from assay.tools.registry import TOOLS, front_end
 
 if TYPE_CHECKING:
@@ -28,8 +31,8 @@ OF_CLIENTS: Final = frozenset({
     "--insecure", "--insecure-as-root",
 })  # fmt: skip
 """As `cli/clients.py` has them."""
-_CELL: Final = Path("/nonexistent/cell")
-"""Stands for the directory of a cell while words are looked at."""
+_CELL: Final = "cell"
+"""Name of an empty folder that stands for the directory of a cell while words are looked at."""
 _STANDARD_INPUT: Final = 0
 
 
@@ -57,13 +60,24 @@ def check_words(words: Sequence[str], place: str, text: str, text_place: str) ->
         if option in NOT_ITS_OWN:
             raise InputError(f"{option}: a load of a campaign measures {place} alone, and runs no programs")
     if words[0] in TOOLS:
-        with _in_memory(text.replace(place, str(_CELL))) as given:
-            put_in = [word.replace(place, str(_CELL)).replace(text_place, given) for word in words[1:]]
+        with scratch_folder() as folder, _in_memory(text.replace(place, str(folder / _CELL))) as given:
+            cell = folder / _CELL
+            cell.mkdir()
+            put_in = [word.replace(place, str(cell)).replace(text_place, given) for word in words[1:]]
             try:
-                _look(front_end(words[0]), put_in)
+                _look(front_end(words[0]), put_in, cell)
             except AssayError as error:
-                said = str(error).replace(str(_CELL), place).replace(given, text_place)
+                said = str(error).replace(str(cell), place).replace(given, text_place)
                 raise InputError(said) from error
+
+
+def check_directories(plan: Plan, cell: Path) -> None:
+    """Raise InputError for a Plan that measures elsewhere than in a cell."""
+    found = directories(plan)
+    if len(found) < len(plan.targets):
+        raise InputError("what is no directory is measured; a campaign measures its own device alone")
+    for directory in found.values():
+        check_inside(str(directory), cell)
 
 
 @contextlib.contextmanager
@@ -78,8 +92,8 @@ def _in_memory(text: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _look(tool: "FrontEnd[Any]", words: Sequence[str]) -> None:
-    looking = _Looking(tool)
+def _look(tool: "FrontEnd[Any]", words: Sequence[str], cell: Path) -> None:
+    looking = _Looking(tool, cell)
     with _nothing_typed():
         tool.follow(words, looking)
     if not looking.runs:
@@ -89,8 +103,8 @@ def _look(tool: "FrontEnd[Any]", words: Sequence[str]) -> None:
 class _Looking:
     """The door of a tool that is only looked at."""
 
-    def __init__(self, tool: "FrontEnd[Any]") -> None:
-        self._tool = tool
+    def __init__(self, tool: "FrontEnd[Any]", cell: Path) -> None:
+        self._tool, self._cell = tool, cell
         self.runs = 0
 
     def measure(self, words: Sequence[str]) -> int:
@@ -99,13 +113,14 @@ class _Looking:
         settings = self._tool.parse(words)
         if (hosts := self._tool.hosts(settings)) is not None:
             raise InputError(f"{hosts.by} names clients; a campaign measures its own device from this machine alone")
+        check_directories(self._tool.to_plan(settings, self._tool.origin(words), self._cell.parent), self._cell)
         for name in self._tool.output_names(settings):
-            check_inside(name, _CELL)
+            check_inside(name, self._cell)
         return 0
 
     def may_write(self, name: str) -> bool:
         """Look at a file that the words have written; nothing is written now."""
-        check_inside(name, _CELL)
+        check_inside(name, self._cell)
         return False
 
     def check_action(self, what: str) -> None:

@@ -22,7 +22,7 @@ from assay.campaign.journal import ImageMade, ImageNamed, Journal
 from assay.campaign.system_commands import carry_out
 from assay.errors import InputError, RunError, reason_of
 from assay.host.reading import SystemTree
-from assay.own_folder import open_safe_folder
+from assay.own_files import open_safe_folder
 from assay.targets import check_directory, room
 from assay.units import MIB
 

@@ -21,7 +21,7 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     """
     from assay.bundle.catalog import resolve, runs_directory
     from assay.cli.pipes import say
-    from assay.own_files import stranger
+    from assay.ownership import stranger
 
     place = runs_directory(runs)
     folder = resolve(run, place)

@@ -36,10 +36,12 @@ def clean(
         _remove_kept(kept)
         return
     found = directories_of(place, runs)
-    from assay.cluster.left_folders import remove_left, temporary_folder
+    from assay.cluster.left_folders import remove_left
+    from assay.own_files import scratch_place
 
-    for line in remove_left(temporary_folder()):
-        say(line)
+    with contextlib.suppress(InputError):  # no leader can have made one either
+        for line in remove_left(scratch_place()):
+            say(line)
     for directory in found:
         for line in itertools.chain(
             remove_left(directory.parent, directory.name), remove_sets(directory, keep_kept=keep_kept)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def matrix(
+    context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The campaign: docs/how-to/matrix.md has its keys.")],
     destroy_data: Annotated[
         str | None,
@@ -72,6 +73,7 @@ def matrix(
     from assay.bundle.catalog import runs_directory
     from assay.campaign.campaign_file import parse
     from assay.campaign.journal import read_only
+    from assay.cli.cells_of_loads import check_cells
     from assay.errors import INTERRUPTED, InputError
     from assay.input_text import read_text
 
@@ -92,6 +94,7 @@ def matrix(
     place = runs_directory(runs)
     is_whole = True
     if not show:
+        check_cells(campaign, context.find_root())
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
     shown = read_only(folder)
     if not shown.is_own:

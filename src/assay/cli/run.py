@@ -33,6 +33,7 @@ from assay.cli.pipes import say
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
+    from assay.plan import Plan
 
 
 @with_clients
@@ -64,21 +65,16 @@ def run(
     """Run a defined load in a directory."""
     from assay.bundle.remarks import remarks
     from assay.errors import PlanError
-    from assay.loads import native, suites
-    from assay.loads.further_targets import given_targets
+    from assay.loads import suites
     from assay.loads.refusals import placed
-    from assay.loads.settings import settings
     from assay.running.users import as_user
     from assay.session import Session
-    from assay.targets import check_directory
 
     text, source = suites.read(load)
     if choice := suites.choice(load):
         say(choice, err=True)
-    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
-    further = given_targets(target or ())
-    plan = native.parse(
-        text, source, directory=check_directory(directory), settings=values, repeat=repeat, targets=further
+    plan = plan_of_file(
+        text, source, directory, set_=set_, time=time, size=size, repeat=repeat, scale=scale, target=target
     )
     check_commands(plan, are_allowed=allow_commands)
     session = Session(
@@ -96,3 +92,26 @@ def run(
     except PlanError as refused:
         raise placed(refused, text, source) from refused
     raise typer.Exit(exit_code)
+
+
+def plan_of_file(
+    text: str,
+    source: str,
+    directory: str,
+    *,
+    set_: list[str] | None,
+    time: str | None,
+    size: str | None,
+    repeat: int,
+    scale: float | None,
+    target: list[str] | None,
+) -> "Plan":
+    """Make the Plan of a load file by the words of the command line; raises InputError."""
+    from assay.loads import native
+    from assay.loads.further_targets import given_targets
+    from assay.loads.settings import settings
+    from assay.targets import check_directory
+
+    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
+    place, further = check_directory(directory), given_targets(target or ())
+    return native.parse(text, source, directory=place, settings=values, repeat=repeat, targets=further)

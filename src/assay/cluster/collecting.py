@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import datetime as dt
 import functools
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,17 +18,18 @@ from assay.bundle.client_set import ClientSet, Member, Role
 from assay.bundle.common_clock import common_clock
 from assay.bundle.completing import complete
 from assay.bundle.contents import LONGEST_S
-from assay.bundle.durable import make_folders, sync_folder
 from assay.bundle.held import held
 from assay.bundle.known_until import known_until_ns, stream_until_ns
-from assay.bundle.tables import Stream, read_stream
+from assay.bundle.run_place import STREAM_FOLDER
+from assay.bundle.tables import Stream, read_stream_at
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
 from assay.cluster.crew import Crew
 from assay.cluster.fetch_progress import FetchProgress
 from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
 from assay.cluster.unfetched import with_unfetched
-from assay.errors import BundleError, RunError, reason_of
+from assay.errors import BundleError, RunError
+from assay.own_files import scratch_folder
 from assay.units import format_seconds
 
 _NS_PER_S = 1e9
@@ -95,7 +95,7 @@ def collected(
             else:
                 failed[name] = recalled.refused.get(name, f"has nothing of {bundle.run_id}")
     made, streams = bundle, dict[str, Stream]()
-    with _folder_beside(runs if bundle.is_sealed else bundle.path.parent) as folder:
+    with _place_for(bundle) as folder:
         telling = FetchProgress(tuple(wanted), told)
         until_ns = known_until_ns(bundle) if wanted else {}
         for name, crew in wanted.items():
@@ -104,8 +104,8 @@ def collected(
                 streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0), rules)
             except (BundleError, RuleBrokenError, RunError) as error:
                 failed[name] = str(error).removeprefix(f"client '{name}': ")
-        if streams:
-            made = _completed(bundle, found, streams, folder, runs)
+    if streams:
+        made = _completed(bundle, found, streams, until_ns, runs)
     remarks = [text for name in streams for text in forgotten(wanted[name], (name,))]
     return Collected(bundle=made, clients=tuple(streams), whole=tuple(whole), failed=failed, remarks=tuple(remarks))
 
@@ -116,18 +116,14 @@ def is_whole(bundle: RunBundle, member: Member) -> bool:
 
 
 @contextlib.contextmanager
-def _folder_beside(runs: Path) -> Iterator[Path]:
-    """Make a folder on the storage that the run is on; it goes at the end."""
-    try:
-        make_folders(runs)
-        made = tempfile.TemporaryDirectory(prefix=".collect-", dir=runs)
-    except OSError as error:
-        raise RunError(
-            f"{runs}: a folder to collect into cannot be made: {reason_of(error)}. Nothing was fetched. Keep runs elsewhere "
-            "with --runs DIR or $ASSAY_RUNS"
-        ) from error
-    with made as name:
-        yield Path(name)
+def _place_for(bundle: RunBundle) -> Iterator[Path]:
+    """Give the folder whose folder of streams gets what is fetched: the run's own, or one that goes, as sealed runs stay."""
+    if not bundle.is_sealed:
+        yield bundle.path
+        return
+    with scratch_folder() as folder:
+        (folder / STREAM_FOLDER).mkdir()
+        yield folder
 
 
 def _rules_of(bundle: RunBundle, member: Member) -> ClientRules:
@@ -148,34 +144,31 @@ def _fetched(  # noqa: PLR0917 - what it is of
         RuleBrokenError: it cannot be one of this run.
         RunError: it cannot be fetched, or has less than is known of the client.
     """
+    found: list[Stream] = []
+
+    def check(path: Path) -> None:
+        stream = read_stream_at(path)
+        rules.check_whole(stream, is_complete=False)
+        if (end_ns := stream_until_ns(stream)) < known_ns:
+            raise RunError(
+                f"its stream ends at {format_seconds(end_ns / _NS_PER_S)}, and the run has more of it, until "
+                f"{format_seconds(known_ns / _NS_PER_S)}; it was left there"
+            )
+        found.append(stream)
+
     into = files.of_client(folder, files.STREAMS, client)
-    into.parent.mkdir(exist_ok=True)
-    crew.fetch(client, into, functools.partial(telling.look, client))
-    stream = read_stream(folder, into.relative_to(folder).as_posix())
-    rules.check_whole(stream, is_complete=False)
-    if (end_ns := stream_until_ns(stream)) < known_ns:
-        raise RunError(
-            f"its stream ends at {format_seconds(end_ns / _NS_PER_S)}, and the run has more of it, until "
-            f"{format_seconds(known_ns / _NS_PER_S)}; it was left there"
-        )
-    return stream
+    crew.fetch(client, into, functools.partial(telling.look, client), check)
+    return found[0]
 
 
 def _completed(
-    bundle: RunBundle, found: ClientSet, streams: Mapping[str, Stream], folder: Path, runs: Path
+    bundle: RunBundle, found: ClientSet, streams: Mapping[str, Stream], until_ns: Mapping[str, int], runs: Path
 ) -> RunBundle:
-    """Give the sealed run that has the streams; raises BundleError and RunError, and then nothing of it is there."""
+    """Give the sealed run that has the streams; raises BundleError and RunError, and then there is none."""
     now = _with_collected(found, streams)
     if bundle.is_sealed:
         return complete(bundle, streams, now, runs)
-    now = with_unfetched(now, streams, _heard_ns(bundle, found), time.monotonic_ns())
-    for client in streams:
-        into = bundle.stream_path(client)
-        try:
-            files.of_client(folder, files.STREAMS, client).replace(into)
-            sync_folder(into.parent)
-        except OSError as error:
-            raise RunError(f"{into}: could not be written: {reason_of(error)}. It is still on the client") from error
+    now = with_unfetched(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
     bundle.keep_client_set(now)
     bundle.seal()
     return bundle
@@ -191,9 +184,8 @@ def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSe
     return msgspec.structs.replace(found, members=members)
 
 
-def _heard_ns(bundle: RunBundle, found: ClientSet) -> Callable[[str], int]:
+def _heard_ns(bundle: RunBundle, found: ClientSet, until_ns: Mapping[str, int]) -> Callable[[str], int]:
     """Say when each client was last heard, by the leader's clock; where its clock is unknown, when the last phase began."""
-    until_ns = known_until_ns(bundle)
     clock = common_clock(found, {client: bundle.events(client) for client in bundle.clients})
     begun_ns = found.starts[-1].at_ns if found.starts else clock.zero_ns
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from assay import events
-from assay.bundle.durable import close, sync_folder
+from assay.bundle.durable import close
 from assay.bundle.inside import limit_bytes
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
@@ -28,6 +28,7 @@ from assay.cluster.echo import ask
 from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, NothingKept, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
+from assay.cluster.relayed import arriving
 from assay.cluster.roster import Connected, Roster
 from assay.cluster.wire import LARGEST_ANSWER_BYTES, EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import RunError, reason_of
@@ -52,7 +53,6 @@ _LEAVING_S: Final = 20.0
 _LOOK_S: Final = 0.05
 _MOST_HEARD: Final = 10_000
 _LONGEST_REFUSAL: Final = 4000
-_PARTIAL = ".part"
 _STREAM_IN_A_BUNDLE = "events/client.ndjson"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -302,16 +302,10 @@ class DaskCrew:
         most = limit_bytes(_STREAM_IN_A_BUNDLE) if most_bytes is None else most_bytes
         if not 0 <= digest.bytes <= most:
             raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; {most} are the most of this run")
-        partial = into.with_name(into.name + _PARTIAL)
         try:
-            try:
+            with arriving(into) as partial:
                 self._write_pieces(one, partial, digest, told)
                 check(partial)
-                partial.replace(into)
-                sync_folder(into.parent)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
         except OSError as error:
             raise RunError(
                 f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"

@@ -13,12 +13,12 @@ import logging
 import re
 import secrets
 import sys
-import tempfile
 import time
 from typing import Any, Final, Protocol
 
 from assay import xdg
 from assay.errors import RunError
+from assay.own_files import scratch_folder
 
 try:
     with xdg.home_for_others():
@@ -123,8 +123,8 @@ class _Bare:
 
         And do nothing that Assay does not ask for: Dask's servers run functions that others send, load plugins, take files.
         """
-        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-            kwargs |= {"local_directory": scratch, "needs_workdir": False}
+        with scratch_folder() as scratch:
+            kwargs |= {"local_directory": str(scratch), "needs_workdir": False}
             super().__init__(*args, **kwargs)
         while self.local_directory in sys.path:
             sys.path.remove(self.local_directory)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from assay.bundle.client_set import Role
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.crew import Crew
-from assay.cluster.left_folders import LEADERS, temporary_folder
+from assay.cluster.left_folders import LEADERS
 from assay.errors import RunError
+from assay.own_files import scratch_place
 
 LOOPBACK = "127.0.0.1"
 NOT_STARTED = "not every client could be started"
@@ -42,7 +43,7 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
         sys.stderr.write(f"{_INSECURE}\n")
     with contextlib.ExitStack() as opened:
         # The leader makes it, and removes it once all have joined: a leader that is killed later leaves none behind.
-        folder = asked.join or temporary_folder() / f"{LEADERS}{secrets.token_hex(8)}"
+        folder = asked.join or scratch_place() / f"{LEADERS}{secrets.token_hex(8)}"
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
         launched = opened.enter_context(
             launch(

@@ -42,7 +42,7 @@
     trap 'exit 143' TERM INT HUP PIPE
 
     # Why a path is not this user's and root's alone, or nothing: what of it somebody else could change. Every folder and link
-    # on the way counts, and what it leads to; `own_paths.py` has the same rule.
+    # on the way counts, and what it leads to; `own_files.py` and `ownership.py` have the same rule.
     stranger() {
         case $1 in /*) ;; *) printf '%s' "'$1' is no whole path" && return ;; esac
         seen= left=$1 steps=0
@@ -83,15 +83,27 @@
         if [ $((mode & 02)) != 0 ]; then
             printf '%s' "$1 can be written by every user" && return
         fi
-        if [ $((mode & 020)) != 0 ] && [ "$group" != 0 ] && ! is_private "$group"; then
+        [ $((mode & 020)) != 0 ] || return 1
+        # The bits of the group are those of all whom an ACL names, where there is one: ls(1) shows it by a `+`.
+        case $(ls -ld -- "$1" | cut -d ' ' -f 1) in
+        *+) printf '%s' "$1 can be written by others, whom its ACL names" && return ;;
+        esac
+        if [ "$group" != 0 ] && ! is_closed "$group"; then
             printf '%s' "$1 can be written by group $group" && return
         fi
         return 1
     }
-    # Whether a group is the one that this user has alone, by which many systems make files group-writable.
-    is_private() {
-        [ "$1" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ] && members=$(getent group "$1") || return 1
-        case ${members##*:} in '' | "$(id -un)") ;; *) return 1 ;; esac
+    # Whether nobody is in a group but this user and root: the private one that many systems make for each user, or one of the
+    # distribution without members, as `staff` of Debian is, which may write to /usr/local.
+    is_closed() {
+        members=$(getent group "$1") || return 1
+        case ${members##*:} in '' | root | "$(id -un)") ;; *) return 1 ;; esac
+        if [ "$1" -gt 99 ]; then
+            [ "$1" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ]
+        else
+            users=$(getent passwd) && printf '%s\n' "$users" |
+                awk -F: -v group="$1" -v me="$(id -u)" '$4 == group && $3 != 0 && $3 != me { is_in = 1 } END { exit is_in }'
+        fi
     }
     # Where a program lies on PATH.
     on_path() {

@@ -21,9 +21,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assay.bundle.client_set import LONGEST_NAME, MOST_CLIENTS, is_client_name
-from assay.cluster.own_paths import stranger_of
 from assay.errors import FrontEndError, InputError
 from assay.input_text import read_text_and_facts
+from assay.ownership import stranger_of
 
 OPTION: Final = "--hosts"
 MOST_PORT: Final = 65_535
@@ -76,7 +76,7 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
         content, facts = read_text_and_facts(text, "hosts file", _MOST_BYTES)
     except FileNotFoundError:
         raise InputError(f"{option} {text}: there is no such file") from None
-    stranger = stranger_of(facts)
+    stranger = stranger_of(facts, text)
     if stranger is not None and "/" not in text:
         raise InputError(
             f"{option} {text}: a file of that name is in this directory, and it {stranger}: write ./{text} for its hosts, "

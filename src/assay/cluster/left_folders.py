@@ -9,7 +9,6 @@ import fcntl
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,11 +33,6 @@ _OWN: Final = frozenset(
 )
 _MOST_BYTES: Final = 64 << 10
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-
-def temporary_folder() -> Path:
-    """Where leaders make them."""
-    return Path(tempfile.gettempdir())
 
 
 def remove_left(root: Path, only: str | None = None) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """What clients said while the run went on, line by line as they said it, in the place of their streams.
 
-A client's whole stream replaces it when it comes. Of one that never comes, this is what is known.
+A client's whole stream replaces it when it comes. Of one that never comes, this is what is known. All is written in the
+opened folder of the run: whoever may write beside it cannot lead it elsewhere.
 """
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -13,15 +14,42 @@ from typing import BinaryIO, Self
 import msgspec
 
 from assay import events
+from assay.bundle.durable import sync_folder
+from assay.bundle.opened_folder import open_folder
+from assay.bundle.run_place import open_in_run
 from assay.errors import RunError, reason_of
+
+_PARTIAL = ".part"
 
 
 def empty(path: Path) -> None:
     """Take back what a client said, of whom nothing is believed; raises RunError."""
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC))
+        os.close(open_in_run(path, os.O_WRONLY | os.O_TRUNC))
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {reason_of(error)}") from error
+
+
+@contextlib.contextmanager
+def arriving(into: Path) -> Iterator[Path]:
+    """Give the path of a file that gets a stream's place at the end, on storage; where something is raised, it is removed.
+
+    Args:
+        into: The stream's place, in the folder of streams of a run.
+
+    Raises:
+        OSError: it cannot be written, or the folder is behind a link.
+    """
+    with open_folder(into.parent.parent) as run, open_folder(run.place / into.parent.name) as streams:
+        # By way of the run's folder, in which nobody else can exchange that of the streams: it is read as one of a run.
+        partial = run.place / into.parent.name / (into.name + _PARTIAL)
+        try:
+            yield partial
+            partial.replace(streams.place / into.name)
+            sync_folder(streams.place)
+        except BaseException:
+            (streams.place / partial.name).unlink(missing_ok=True)
+            raise
 
 
 class RelayedStreams:
@@ -36,9 +64,9 @@ class RelayedStreams:
     def begin(self, client: str) -> None:
         """Make the file of a client; raises RunError."""
         path = self._path_of(client)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._open[client] = self._opened.enter_context(os.fdopen(os.open(path, flags, 0o666), "wb", buffering=0))
+            file = os.fdopen(open_in_run(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb", buffering=0)
+            self._open[client] = self._opened.enter_context(file)
         except OSError as error:
             raise RunError(f"{path}: cannot be written: {reason_of(error)}") from error
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from assay.bundle import RunBundle
-from assay.bundle.tables import Stream, read_stream
+from assay.bundle.tables import Stream, read_stream_at
 from assay.cluster.client_rules import SLACK_NS, ClientRules, RuleBrokenError, most_bytes
 from assay.cluster.crew import Crew
 from assay.cluster.fetch_progress import FetchProgress
@@ -45,7 +45,7 @@ class SetStreams:
         progress = FetchProgress(names, self._say)
         for name in names:
             most = most_bytes(self._plans[name], (self._since_begun_ns() + SLACK_NS) / _NS_PER_S)
-            look, check = functools.partial(progress.look, name), functools.partial(self._check, name)
+            look, check = functools.partial(progress.look, name), functools.partial(self._check, name, is_fetched=True)
             try:
                 self._crew.fetch(name, self._bundle.stream_path(name), look, check, most)
             except (BundleError, RuleBrokenError, RunError) as fault:
@@ -54,13 +54,11 @@ class SetStreams:
                 self._bundle.take_stream(name, self._read.pop(name))
                 self.fetched.append(name)
 
-    def _check(self, name: str, path: Path) -> None:
+    def _check(self, name: str, path: Path, *, is_fetched: bool = False) -> None:
         """Read a stream and hold it against the rules; raises BundleError and RuleBrokenError."""
-        client = self._clients[name]
-        stream = read_stream(self._bundle.path, path.relative_to(self._bundle.path).as_posix())
-        is_complete = client.has_ended_well and path != self._bundle.stream_path(name)
+        client, stream = self._clients[name], read_stream_at(path)
         rules = ClientRules(self._plans[name], self._since_begun_ns)
-        rules.check_whole(stream, is_complete=is_complete, relayed=client.rules)
+        rules.check_whole(stream, is_complete=client.has_ended_well and is_fetched, relayed=client.rules)
         self._read[name] = stream
 
     def clear_relayed(self) -> Iterator[tuple[str, Lie]]:

@@ -20,10 +20,10 @@ from typing import Final, cast
 import asyncssh
 
 from assay.cluster.hosts import HostSpec
-from assay.cluster.own_paths import find_stranger
 from assay.cluster.worker_order import WorkerOrder, check_version
 from assay.cluster.worker_shell import COPIED, END_S, HostError, ShellChannel, WorkerShell, engine_version, this_machine
 from assay.errors import RunError
+from assay.own_files import find_stranger
 from assay.running.engine import find_engine
 
 CONNECT_S: Final = 20.0

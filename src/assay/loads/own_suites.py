@@ -64,7 +64,7 @@ def refusal(path: Path, *, is_folder: bool) -> str:
     except OSError:
         return ""
     if why := own_files.refusal(facts, path, is_folder=is_folder):
-        return why
+        return "; ".join(why)
     try:
         own_files.safe_folder(path if is_folder else path.parent)
     except own_files.NotOwnError as error:

@@ -16,7 +16,7 @@ from assay.bundle import files
 from assay.bundle.inside import open_inside
 from assay.errors import BundleError
 from assay.events import Hello, decode
-from assay.own_files import is_own_folder
+from assay.ownership import is_own_folder
 
 _LONGEST_HELLO_BYTES: Final = 1 << 20
 _STREAM: Final = files.STREAMS.replace("*", files.ALONE)
@@ -52,7 +52,7 @@ def runs_under_way(runs: Path) -> tuple[UnderWay, ...]:
 def under_way(folder: Path) -> UnderWay | None:
     """Look at one run; None where it is not under way here, or not this user's."""
     try:
-        if not is_own_folder(folder.lstat()) or not (folder / files.RUN).exists():
+        if not is_own_folder(folder.lstat(), folder) or not (folder / files.RUN).exists():
             return None
         with open_inside(folder, _STREAM) as stream:
             hello = decode(stream.readline(_LONGEST_HELLO_BYTES))

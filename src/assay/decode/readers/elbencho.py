@@ -8,12 +8,12 @@ CPU time is the whole machine's and not the tool's, so nothing is made of it.
 import csv
 import dataclasses
 import datetime as dt
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.json_documents import document_at
 
 NAME = "elbencho"
 
@@ -199,11 +199,11 @@ def _json_phases(text: str) -> list[_Phase] | None:
     """Read one document after another, as the tool adds them to its file."""
     if '"phase_type"' not in text[:_FIRST_NAMES]:
         return None
-    decoder, begin = json.JSONDecoder(), 0
+    begin = 0
     documents: list[Mapping[str, Any]] = []
     while (begin := _begin(text, begin)) < len(text):
         try:
-            document, begin = decoder.raw_decode(text, begin)
+            document, begin = document_at(text, begin)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"its JSON is broken after {len(documents)} phases ({str(error)[:100]})") from error
         if not (isinstance(document, dict) and "phase_type" in document and "last_done" in document):

@@ -6,13 +6,13 @@ of `numjobs` workers is a job of its own.
 """
 
 import datetime as dt
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.json_documents import document_at
 
 NAME = "fio"
 
@@ -30,7 +30,7 @@ def read(text: str) -> Iterable[Claim] | None:
     if begin < 0 or '"fio version"' not in text[begin : begin + 1000]:
         return None
     try:
-        document, _ = json.JSONDecoder().raw_decode(text, begin)
+        document, _ = document_at(text, begin)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"its JSON is broken ({str(error)[:100]})") from error
     jobs = document.get("jobs") if isinstance(document, dict) else None
