@@ -12,8 +12,10 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.window import find_window
+from assay.analysis.window import Window, find_window
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -62,6 +64,17 @@ def _mean(records: Sequence[R]) -> R:
     return dataclasses.replace(records[0], **means)
 
 
+def window_of_all(run: RunRecord, phase: PhaseRecord, job: str | None = None) -> Window | None:
+    """Find the part of a phase in which all clients did a job, or without one all of it; None: the run is of one client."""
+    if not run.members:
+        return None
+    if job is not None and phase.finished is not None:
+        mine = tuple(worker for worker in phase.finished.workers if worker.job == job)
+        phase = dataclasses.replace(phase, finished=msgspec.structs.replace(phase.finished, workers=mine))
+    return find_window(phase, run.plan.sample_interval_s)
+
+
 def has_sum(run: RunRecord, phase: PhaseRecord) -> bool:
     """Whether a sum over the clients of a run means something; of one client its workers are added up as the tool does."""
-    return not run.members or find_window(phase, run.plan.sample_interval_s).has_sum
+    window = window_of_all(run, phase)
+    return window is None or window.has_sum

@@ -7,7 +7,7 @@ from typing import Any
 from assay.analysis.record import PhaseRecord
 from assay.plan.walk import job_ops
 from assay.tools.vdbench.measured import MeasuredRun, RunSpan
-from assay.units import ABSENT, MIB
+from assay.units import ABSENT
 
 READ, WRITE = "read", "write"
 FILE_OPERATIONS = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr")
@@ -73,7 +73,7 @@ def storage_values(interval: RunSpan) -> dict[str, float | None]:
     longest, deviation = interval.spread([*reads, *writes])
     return {
         "rate": both.rate,
-        "MB/sec": both.bytes_per_s / MIB,
+        "MB/sec": both.mib_per_s,
         "bytes/io": both.bytes / both.ops if both.ops else None,
         "read%": 100 * read.ops / both.ops if both.ops else None,
         "resp": both.mean_ms,
@@ -81,7 +81,7 @@ def storage_values(interval: RunSpan) -> dict[str, float | None]:
         "write_resp": write.mean_ms,
         "resp_max": longest,
         "resp_std": deviation,
-        "queue_depth": both.latency_sum_ns / interval.span.seconds / 1e9 if interval.span.seconds else None,
+        "queue_depth": both.in_flight,
         **_cpu(interval),
     }
 
@@ -97,9 +97,9 @@ def file_values(interval: RunSpan) -> dict[str, float | None]:
         "rate": asked.rate,
         "resp": asked.mean_ms,
         "read%": 100 * read.ops / moved if moved else None,
-        "MB_read": read.bytes_per_s / MIB,
-        "MB_write": write.bytes_per_s / MIB,
-        "MB/sec": (read.bytes_per_s + write.bytes_per_s) / MIB,
+        "MB_read": read.mib_per_s,
+        "MB_write": write.mib_per_s,
+        "MB/sec": interval.of([*recorded[READ], *recorded[WRITE]]).mib_per_s,
         "Xfersize": (read.bytes + write.bytes) / moved if moved else None,
         **_cpu(interval),
     }
