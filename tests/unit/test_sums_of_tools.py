@@ -24,13 +24,13 @@ FIO = ("--name=x", "--rw=read", "--size=1m", f"--runtime={SECONDS}", "--time_bas
 VDBENCH = f"sd=sd1,lun=f1,size=1m\nwd=wd1,sd=sd1,rdpct=100\nrd=rd1,wd=wd1,elapsed={SECONDS},interval=1\n"
 
 
-def plan_of(tool: str, *words: str) -> Plan:
+def plan_of(tool: str, folder: Path, *words: str) -> Plan:
     front_end: Any = registry.front_end(tool)
     if tool == "fio":
         whole = (*FIO, *words)
         return plan_anywhere(front_end.parse(whole), whole)
-    whole = (TEXT, "load", VDBENCH, "--dir", "/tmp")
-    return front_end.to_plan(front_end.parse(whole), front_end.origin(whole), Path("/tmp"))  # type: ignore[no-any-return]
+    whole = (TEXT, "load", VDBENCH, "--dir", str(folder))
+    return front_end.to_plan(front_end.parse(whole), front_end.origin(whole), folder)  # type: ignore[no-any-return]
 
 
 def run_of(its_plan: Plan, late_s: float) -> RunRecord:
@@ -55,8 +55,10 @@ def run_of(its_plan: Plan, late_s: float) -> RunRecord:
 
 
 @pytest.mark.parametrize("late_s", [0.0, 2.0])
-def test_a_late_client_does_not_thin_the_sum(late_s: float) -> None:
-    of_fio, of_vdbench = (run_of(plan_of(tool, *words), late_s) for tool, words in (("fio", JSON), ("vdbench", ())))
+def test_a_late_client_does_not_thin_the_sum(tmp_path: Path, late_s: float) -> None:
+    of_fio, of_vdbench = (
+        run_of(plan_of(tool, tmp_path, *words), late_s) for tool, words in (("fio", JSON), ("vdbench", ()))
+    )
 
     (job,) = json.loads(classic.text(of_fio))["jobs"]
     assert job["read"]["iops"] == pytest.approx(2 * PER_S, rel=0.005)
@@ -66,9 +68,10 @@ def test_a_late_client_does_not_thin_the_sum(late_s: float) -> None:
     assert float(means_of(of_vdbench)[0]) == pytest.approx(2 * PER_S, rel=0.005)
 
 
-def test_where_clients_hardly_worked_together_no_rate_is_printed() -> None:
+def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path) -> None:
     of_fio, as_text, of_vdbench = (
-        run_of(plan_of(tool, *words), SECONDS / 2) for tool, words in (("fio", JSON), ("fio", ()), ("vdbench", ()))
+        run_of(plan_of(tool, tmp_path, *words), SECONDS / 2)
+        for tool, words in (("fio", JSON), ("fio", ()), ("vdbench", ()))
     )
 
     assert document(of_fio).results[0].iops is None
