@@ -17,7 +17,7 @@ from assay.analysis.rows import NS_PER_S
 from assay.events import StoppedBy
 from assay.tools.bonnie.plan import FLUSH, IO_TESTS, TESTS
 from assay.tools.bonnie.settings import Settings
-from assay.tools.measured import totals
+from assay.tools.measured import cpu_ns, totals, work_span
 from assay.tools.over_clients import Fold
 from assay.units import KIB
 
@@ -105,10 +105,10 @@ def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> MeasuredT
         return None
     seconds = _window_s(phase) - sum(totals(phase, key).seconds for key in _BEFORE_THE_CLOCK)
     seconds += sum(step.seconds for step in phase.steps if step.step == "sync")
-    cpu_seconds = _cpu_s(phase)
+    cpu_seconds = cpu_ns(phase, "on_cpu_ns") / NS_PER_S
     if flush is not None:
         seconds += _window_s(flush)
-        cpu_seconds += _cpu_s(flush)
+        cpu_seconds += cpu_ns(flush, "on_cpu_ns") / NS_PER_S
     is_in_bytes = name in IO_TESTS and name != "random_seeks"
     moved = counted.bytes / 2 if name == "rewrite" else counted.bytes
     amount = moved / KIB if is_in_bytes else counted.ops
@@ -139,14 +139,5 @@ def _fold_test(tests: Sequence[MeasuredTest], fold: Fold) -> MeasuredTest:
 
 
 def _window_s(phase: PhaseRecord) -> float:
-    """From the first operation of the first worker to the end of the last."""
-    windows = phase.finished.workers if phase.finished else ()
-    begins = [window.first_op_ns for window in windows if window.first_op_ns is not None]
-    ends = [window.last_op_ns for window in windows if window.last_op_ns is not None]
-    return (max(ends) - min(begins)) / NS_PER_S if begins and ends else 0.0
-
-
-def _cpu_s(phase: PhaseRecord) -> float:
-    """Time of all workers on a CPU."""
-    last = (row for job in phase.phase.jobs for row in phase.workers_at(job.name).values())
-    return float(sum(row["on_cpu_ns"] or 0 for row in last)) / NS_PER_S
+    span = work_span(phase)
+    return span.seconds if span else 0.0

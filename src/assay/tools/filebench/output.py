@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from assay import events
+from assay.analysis.arrays import IntArray
 from assay.analysis.histogram import bucket_lowest_ns
-from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.events import StoppedBy
@@ -20,6 +20,7 @@ from assay.tools.filebench.flowops import AIO, IO, TYPES
 from assay.tools.filebench.plan import RUN, Source
 from assay.tools.filebench.settings import Settings
 from assay.tools.front_end import Output
+from assay.tools.measured import Totals
 from assay.tools.over_clients import Fold
 
 if TYPE_CHECKING:
@@ -152,6 +153,13 @@ class Snapshot:
         return _written(self.t_s, rows, self.summary)
 
 
+def _powers(bucket: IntArray, count: IntArray) -> tuple[int, ...]:
+    """Count latencies by powers of two."""
+    powers = [min(int(value).bit_length(), _BUCKETS - 1) for value in bucket_lowest_ns(bucket)]
+    counts = np.bincount(np.array(powers, dtype=np.int64), count, minlength=_BUCKETS)
+    return tuple(int(each) for each in counts)
+
+
 def _written(t_s: float, rows: Sequence[str], summary: IoSummary) -> str:
     return "\n".join([f"{t_s:.3f}: Per-Operation Breakdown", *rows, f"{t_s:.3f}: {summary.text()}", ""])
 
@@ -266,18 +274,17 @@ class FilebenchOutput(Output[Settings]):
         sources = made.sources.get(name, ())
         kind = made.kinds.get(name, "")
         pairs = [(source.job, operation) for source in sources for operation in source.operations]
-        rows = [phase.rows(job, operation) for job, operation in pairs]
-        least, histogram = self._latencies(phase, pairs, span)
-        peaks = [OperationLatency(phase, job, operation, "latency", span).largest_ns for job, operation in pairs]
+        of = Totals(phase, tuple(pairs), span)
+        bucket, count = of.buckets
         return FlowopLine(
             name=name,
             kind=kind,
-            ops=sum(part.total("ops", span) for part in rows) + self._derived(phase, sources, span),
-            bytes=sum(part.total("bytes", span) for part in rows),
-            latency_ns=sum(part.total("latency_sum_ns", span) for part in rows),
-            least_ns=least,
-            most_ns=round(max(peaks, default=0.0)),
-            histogram=histogram,
+            ops=of.ops + self._derived(phase, sources, span),
+            bytes=of.bytes,
+            latency_ns=of.latency_sum_ns,
+            least_ns=int(bucket_lowest_ns(bucket).min()) if len(bucket) else 0,
+            most_ns=of.latency_max_ns,
+            histogram=_powers(bucket, count) if self.settings.workload.has_histograms else (),
         )
 
     def _derived(self, phase: PhaseRecord, sources: Sequence[Source], span: Span) -> int:
@@ -286,23 +293,6 @@ class FilebenchOutput(Output[Settings]):
         return sum(
             round(phase.rows(source.job, source.passes_by).total("ops", span) * source.times) for source in counted
         )
-
-    def _latencies(
-        self, phase: PhaseRecord, pairs: Sequence[tuple[str, str]], span: Span
-    ) -> tuple[int, tuple[int, ...]]:
-        """Give the least latency, in ns to its bucket, and counts by powers of two."""
-        least, counts = [], np.zeros(_BUCKETS, dtype=np.int64)
-        for job, operation in pairs:
-            rows = phase.buckets(job, operation, "latency")
-            inside = rows.within(span)
-            lowest = bucket_lowest_ns(rows.column("bucket")[inside])
-            if not len(lowest):
-                continue
-            least.append(int(lowest.min()))
-            if self.settings.workload.has_histograms:
-                powers = np.array([int(value).bit_length() for value in lowest])
-                np.add.at(counts, np.minimum(powers, _BUCKETS - 1), rows.column("n")[inside])
-        return min(least, default=0), tuple(int(count) for count in counts)
 
     # -- beside --------------------------------------------------------------------------------------------------------
 

@@ -19,12 +19,12 @@ import numpy as np
 from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
-from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones, groups
 from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
 from assay.tools.fio.loop import READ, TRIM, WRITE, extent_name
+from assay.tools.measured import Totals, cpu_ns
 from assay.tools.over_clients import window_of_all
 
 _NS_PER_MS = 1e6
@@ -159,11 +159,15 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         for name in (READ, WRITE, TRIM)
         if (made := _direction(name, found, runtime_ns, job.percentiles)) is not None
     )
-    cpu = [_cpu_ns(part) for part in found]
     # Of several clients, each has the workers of the job.
     counts = [len(part.phase.workers_at(part.member.name)) or part.member.workers for part in found]
     whole = sum(count * round(part.window.seconds * 1e9) for count, part in zip(counts, found, strict=True))
-    user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
+    user, system = (
+        _PERCENT * sum(cpu_ns(part.phase, name, part.member.name, part.counted) for part in found) / whole
+        if whole
+        else 0.0
+        for name in ("user_cpu_ns", "system_cpu_ns")
+    )
     return Reported(
         job, group, sum(member.workers for member in members), directions, _error(run, members, found), user, system
     )
@@ -210,18 +214,6 @@ def _window(phase: PhaseRecord, member: Clone) -> Span:
     return Span(min(begin, end), end)
 
 
-def _cpu_ns(part: _Part) -> tuple[int, int]:
-    """Give the CPU time of the workers, user and system, of the intervals that are counted."""
-    name, counted = part.member.name, part.counted
-    at_end = part.phase.workers_at(name, counted.end_ns if counted else None).values()
-    before = part.phase.workers_at(name, counted.begin_ns).values() if counted else ()
-    user_ns, system_ns = (
-        sum(one[key] or 0 for one in at_end) - sum(one[key] or 0 for one in before)
-        for key in ("user_cpu_ns", "system_cpu_ns")
-    )
-    return user_ns, system_ns
-
-
 def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
     """Name the operations that fio counts as reads, writes or trims; empty: it has none.
 
@@ -240,33 +232,29 @@ def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
 
 def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: Sequence[float]) -> Direction | None:
     ops = moved = latency_ns = largest = 0
-    buckets, counts = [], []
+    buckets: list[tuple[IntArray, IntArray]] = []
     done_in, moved_in = np.zeros(0), np.zeros(0)
     is_there = False
     is_sum = all(part.is_sum for part in parts)
     for part in parts:
-        member, phase, window, span = part.member, part.phase, part.window, part.counted
-        job = member.settings
-        for operation, bytes_each in operations_of(job, name).items():
+        member, phase = part.member, part.phase
+        for operation, bytes_each in operations_of(member.settings, name).items():
             is_there = True
+            of = Totals(phase, ((member.name, operation),), part.counted)
+            ops += of.ops
+            moved += of.bytes if bytes_each is None else of.ops * bytes_each
+            latency_ns += of.latency_sum_ns
+            largest = max(largest, of.latency_max_ns)
+            buckets.append(of.buckets)
             rows = phase.rows(member.name, operation)
-            done = rows.total("ops", span)
-            ops += done
-            moved += rows.total("bytes", span) if bytes_each is None else done * bytes_each
-            latency_ns += rows.total("latency_sum_ns", span)
-            inside_ns = OperationLatency(phase, member.name, operation, "latency", span or phase.whole).largest_ns
-            largest = max(largest, round(inside_ns))
-            sampled = _sampled(rows, "ops", window)
+            sampled = _sampled(rows, "ops", part.window)
             done_in = _added(done_in, sampled)
-            moved_in = _added(moved_in, _sampled(rows, "bytes", window) if bytes_each is None else sampled * bytes_each)
-            filled = phase.buckets(member.name, operation, "latency")
-            inside = filled.within(span) if span else slice(None)
-            buckets.append(filled.column("bucket")[inside])
-            counts.append(filled.column("n")[inside])
+            moved_in = _added(
+                moved_in, _sampled(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
+            )
     if not is_there:
         return None
-    bucket = np.concatenate([np.empty(0, dtype=np.int64), *buckets])
-    count = np.concatenate([np.empty(0, dtype=np.int64), *counts])
+    bucket, count = (np.concatenate([each[i] for each in buckets]) for i in (0, 1))
     values = histogram.bucket_middle_ns(bucket)
     latency = _latency(bucket, count, latency_ns, largest, percentiles) if count.sum() else None
     samples = (done_in, moved_in) if is_sum else (np.zeros(0), np.zeros(0))

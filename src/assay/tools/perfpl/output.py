@@ -176,7 +176,7 @@ class PerfPlOutput(Output[Settings]):
             warm_up=warm_up(seconds) or 0,
             words=" ".join(_sentences(self._found, capacity)[:2]),
             total=capacity * len(seconds) / float(seconds.sum()),
-            parts={name: [_mean_ns(iteration.parts[name]) or 0.0 for iteration in whole] for name in whole[0].parts},
+            parts={name: [iteration.parts[name].mean_ns or 0.0 for iteration in whole] for name in whole[0].parts},
             writes_per_file=self.settings.blocks_per_file,
         )
 
@@ -238,13 +238,9 @@ def _exact_heading(iteration: Iteration) -> str:
 
 
 def _exact_row(iteration: Iteration, capacity: float) -> str:
-    parts = "".join(f"{format_ns(_mean_ns(part)):>10}" for part in iteration.parts.values())
+    parts = "".join(f"{format_ns(part.mean_ns):>10}" for part in iteration.parts.values())
     rates = f"{format_number(capacity / iteration.seconds):>10}{format_number(iteration.files / iteration.seconds):>10}"
     return f"{iteration.number:>9}{iteration.seconds:>14.6f}{rates}{parts}"
-
-
-def _mean_ns(part: Totals) -> float | None:
-    return part.latency_sum_ns / part.ops if part.ops else None
 
 
 def _sentences(found: Iterations, capacity: float) -> list[str]:

@@ -12,16 +12,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.analysis.latency import OperationLatency
+from assay.analysis.histogram import bucket_middle_ns
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.window import Window
+from assay.tools.measured import Totals
 from assay.tools.over_clients import window_of_all
 from assay.tools.vdbench.runs import OneRun
 from assay.units import MIB
 
 _IDLE = ("idle_ns", "iowait_ns")
 _KERNEL = ("system_ns", "irq_ns", "softirq_ns")
+_NS_PER_MS = 1e6
 _TOLERANCE = 0.5
 """Of an interval: how far the end of the run may lie before that of its last interval."""
 
@@ -30,26 +32,24 @@ _TOLERANCE = 0.5
 class KindSums:
     """Operations of a kind in a span."""
 
-    ops: int
-    bytes: int
-    latency_sum_ns: int
+    totals: Totals
     seconds: float | None
     """None: there is no sum of the clients' rates."""
 
     @property
     def rate(self) -> float | None:
         """Operations a second."""
-        return self._per_s(self.ops)
+        return self._per_s(self.totals.ops)
 
     @property
     def mib_per_s(self) -> float | None:
         """MiB a second."""
-        return self._per_s(self.bytes / MIB)
+        return self._per_s(self.totals.bytes / MIB)
 
     @property
     def in_flight(self) -> float | None:
         """Mean number of them in flight."""
-        return self._per_s(self.latency_sum_ns / NS_PER_S) if self.seconds else None
+        return self._per_s(self.totals.seconds) if self.seconds else None
 
     def _per_s(self, amount: float) -> float | None:
         if self.seconds is None:
@@ -59,7 +59,23 @@ class KindSums:
     @property
     def mean_ms(self) -> float | None:
         """Mean response time; None: there was none."""
-        return self.latency_sum_ns / self.ops / 1e6 if self.ops else None
+        mean_ns = self.totals.mean_ns
+        return None if mean_ns is None else mean_ns / _NS_PER_MS
+
+    @property
+    def longest_ms(self) -> float | None:
+        """Longest response time; None: there was none."""
+        return self.totals.latency_max_ns / _NS_PER_MS if self.totals.buckets[1].sum() else None
+
+    @property
+    def deviation_ms(self) -> float | None:
+        """Standard deviation of the response times; None: there was none."""
+        bucket, count = self.totals.buckets
+        if not count.sum():
+            return None
+        values = bucket_middle_ns(bucket)
+        mean = float((values * count).sum() / count.sum())
+        return float(np.sqrt((count * (values - mean) ** 2).sum() / count.sum())) / _NS_PER_MS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,24 +90,7 @@ class RunSpan:
 
     def of(self, operations: Iterable[tuple[str, str]]) -> KindSums:
         """Sum operations up, each given as job and name."""
-        rows = [self.record.rows(job, name) for job, name in operations]
-        ops, moved, spent = (
-            sum(part.total(column, self.span) for part in rows) for column in ("ops", "bytes", "latency_sum_ns")
-        )
-        return KindSums(ops, moved, spent, self.span.seconds if self.is_sum else None)
-
-    def spread(self, operations: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
-        """Give the longest response time and the standard deviation, in ms; None: there was none."""
-        parts = [OperationLatency(self.record, job, name, "latency", self.span) for job, name in operations]
-        parts = [part for part in parts if part.buckets()[1].sum()]
-        if not parts:
-            return None, None
-        values = np.concatenate([part.buckets()[0] for part in parts])
-        count = np.concatenate([part.buckets()[1] for part in parts])
-        mean = float((values * count).sum() / count.sum())
-        deviation = float(np.sqrt((count * (values - mean) ** 2).sum() / count.sum()))
-        longest = max(part.values.max or 0.0 for part in parts)
-        return longest / 1e6, deviation / 1e6
+        return KindSums(Totals(self.record, tuple(operations), self.span), self.span.seconds if self.is_sum else None)
 
     @functools.cached_property
     def cpu(self) -> tuple[float, float] | None:
