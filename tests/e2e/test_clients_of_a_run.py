@@ -50,7 +50,7 @@ def test_the_sums_are_shown_with_what_they_are_made_of(assay: Assay, run: str) -
     shown = assay("show", run, check=0).stdout
 
     assert "920" in shown.split()
-    assert "row 1    100 (h3) to 420 ops/s (h2): 4.20 times" in shown
+    assert "row 1    100 (h3) to 420 IOPS (h2): 4.20 times" in shown
     assert "2 of 3 clients since 30.0 s: h2, socket closed" in shown
     assert "skew 60.0 µs" in shown
     assert "offset up to 2,000 s (h3)" in shown
@@ -60,7 +60,7 @@ def test_the_sums_are_shown_with_what_they_are_made_of(assay: Assay, run: str) -
 def test_the_clients_and_one_client_are_shown(assay: Assay, run: str) -> None:
     every, one = assay("show", run, "--clients", check=0).stdout, assay("show", run, "--client", "h3", check=0).stdout
 
-    assert [line.split()[0] for line in every.splitlines() if " ops/s" not in line and line[:1] == "h"] == [
+    assert [line.split()[0] for line in every.splitlines() if " IOPS" not in line and line[:1] == "h"] == [
         "h3", "h1", "h2", "h2", "h1", "h3",
     ]  # fmt: skip
     assert "client   h3   h3, reached as h3.example" in one
@@ -100,9 +100,9 @@ def test_a_sum_and_a_clients_row_are_explained(assay: Assay, run: str) -> None:
     of_label = assay("explain", run, "reads/read@h3", check=0).stdout
     of_client = assay("explain", run, "1", "--client", "h3", check=0).stdout
 
-    assert "920 ops/s" in of_sum
-    assert "100 ops/s" in of_label
-    assert "100 ops/s" in of_client
+    assert "920 IOPS" in of_sum
+    assert "100 IOPS" in of_label
+    assert "100 IOPS" in of_client
     assert "this is what h3 did alone" in of_label
     assert "has no row 2" in assay("explain", run, "2", check=2).stderr
 

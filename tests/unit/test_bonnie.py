@@ -97,14 +97,13 @@ def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: in
     read = parse_line(line)
     tests = {}
     for name, cell in read.cells.items():
-        seconds = 0.2 if cell.rate is None else 1.0
         latency = read.slowest.get(name, "0us")
         assert latency.endswith("us")
         tests[name] = MeasuredTest(
             name=name,
-            amount=(cell.rate or 5.0) * seconds,
-            seconds=seconds,
-            cpu_seconds=((cell.cpu_percent or 0) + 0.5) / 100 * seconds,
+            rate=cell.rate or 5.0,
+            cpu=(cell.cpu_percent or 0) + 0.5,
+            seconds=0.2 if cell.rate is None else 1.0,
             slowest_ns=int(latency.removesuffix("us")) * 1000,
         )
     settings = dataclasses.replace(parse(shlex.split(arguments)), size_mib=size_mib)
@@ -308,7 +307,7 @@ def test_a_long_name_gives_way_to_the_size() -> None:
 def test_latencies_change_their_unit_where_the_original_does() -> None:
     def shown(nanoseconds: int) -> str:
         one = measured("", LINE_200, machine="x", size_mib=16)
-        slow = MeasuredTest(name="rewrite", amount=1.0, seconds=1.0, cpu_seconds=0.0, slowest_ns=nanoseconds)
+        slow = MeasuredTest(name="rewrite", rate=1.0, cpu=0.0, seconds=1.0, slowest_ns=nanoseconds)
         return line_of(MeasuredPass(one.settings, "x", 0, {"rewrite": slow})).split(",")[40]
 
     assert [shown(ns) for ns in (99_999_000, 100_000_000, 99_999_999_000, 100_000_000_000)] == [

@@ -18,7 +18,7 @@ from assay.report.axes import Layered
 from assay.report.export import PictureFormat, all_figures, render
 from assay.report.figures import heat_map, latency, percentile_curve, time_budget, timeline
 from assay.report.figures import rates as rate_bars
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
+from assay.report.numbers import IOPS, MIB_PER_S, headline, rate_unit
 from assay.report.recording import Latencies, Recording, Timeline
 from assay.report.titles import titles_of
 from assay.results import Document, LatencyNs, Result
@@ -136,7 +136,7 @@ def test_the_steps_inside_the_window_average_to_the_result(recording: Recording,
 
 
 def test_a_last_interval_of_a_few_milliseconds_makes_no_spike() -> None:
-    series = timeline.rates(timeline_of([1000, 1000, 40], [1.0, 2.0, 2.002]), OPS_PER_S)
+    series = timeline.rates(timeline_of([1000, 1000, 40], [1.0, 2.0, 2.002]), IOPS)
 
     assert series.mean.tolist() == pytest.approx([1000, 1040 / 1.002])
     assert series.end_s.tolist() == [1.0, 2.002]
@@ -146,7 +146,7 @@ def test_a_stall_survives_the_gathering_of_a_long_run() -> None:
     ops = [100] * 3600
     ops[1234] = 0
 
-    series = timeline.rates(timeline_of(ops, [float(i + 1) for i in range(3600)]), OPS_PER_S)
+    series = timeline.rates(timeline_of(ops, [float(i + 1) for i in range(3600)]), IOPS)
 
     assert series.is_gathered
     assert len(series.mean) == 600
@@ -160,7 +160,7 @@ def test_streams_are_shown_in_mebibytes_and_small_operations_by_number(results: 
 
     assert rate_unit(stream) == MIB_PER_S
     assert headline(stream)[0] == pytest.approx(stream.iops)  # operations of exactly 1 MiB
-    assert rate_unit(small) == OPS_PER_S
+    assert rate_unit(small) == IOPS
 
 
 # -- latency heat map --------------------------------------------------------------------------------------------------
@@ -305,10 +305,10 @@ def test_an_open_loop_has_its_response_time_beside_its_latency(results: tuple[Re
 
 def test_rates_far_apart_stand_on_a_log_axis_and_near_ones_are_bars_from_zero(results: tuple[Result, ...]) -> None:
     named = list(zip(titles_of(results), results, strict=True))
-    streams, others = ([one for one in named if rate_unit(one[1]) == unit] for unit in (MIB_PER_S, OPS_PER_S))
+    streams, others = ([one for one in named if rate_unit(one[1]).of_bytes is of] for of in (True, False))
 
     bars = rate_bars.chart(streams, MIB_PER_S).to_dict()["layer"][0]
-    dots = rate_bars.chart(others, OPS_PER_S).to_dict()["layer"][0]
+    dots = rate_bars.chart(others, IOPS).to_dict()["layer"][0]
 
     assert bars["mark"]["type"] == "bar"
     assert bars["encoding"]["x"]["scale"]["domain"][0] == 0
@@ -422,7 +422,7 @@ def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
 
     assert [i for i, marks in found.items() if marks] == [STALLED]
     assert found[STALLED][0].t_s == pytest.approx(2.9)
-    series = timeline.rates(timeline_in(recording, results[STALLED]), OPS_PER_S)
+    series = timeline.rates(timeline_in(recording, results[STALLED]), IOPS)
     chart = timeline.chart(series, results[STALLED], found[STALLED])
     assert {"t_s": pytest.approx(2.9), "label": "1"} in rows_of(chart)
 

@@ -158,9 +158,9 @@ clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
          what they recorded is on their machines: 'assay collect
          20260102T030405Z-quick-0123abcd --hosts h3'
-row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
+row 1    25.0 (h4) to 120 IOPS (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
-row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
+row 2    60.0 (h1) to 60.0 IOPS (h4): 1.00 times, Jain 1.000
 starts   skew p50 60.0 µs, max 60.0 µs ± 10.0 µs in p0, last h4; 2 phases
 clocks   offset up to 400 s (s1), bounds up to 900 µs; drift up to 12.0 ppm (s1)
 each     'assay show 20260102T030405Z-quick-0123abcd --clients', --client NAME\
@@ -172,9 +172,9 @@ each     'assay show 20260102T030405Z-quick-0123abcd --clients', --client NAME\
 clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
          what they recorded is on their machines: 'assay collect 20260102T030405Z-quick-0123abcd --hosts h3'
-row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
+row 1    25.0 (h4) to 120 IOPS (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
-row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
+row 2    60.0 (h1) to 60.0 IOPS (h4): 1.00 times, Jain 1.000
 starts   skew p50 60.0 µs, max 60.0 µs ± 10.0 µs in p0, last h4; 2 phases
 clocks   offset up to 400 s (s1), bounds up to 900 µs; drift up to 12.0 ppm (s1)
 each     'assay show 20260102T030405Z-quick-0123abcd --clients', --client NAME\
@@ -336,14 +336,14 @@ def test_the_table_of_clients_has_the_slowest_first_and_says_who_they_are(four: 
 3 of 4 clients since 4.00 s: h3, socket closed
 
 row 1  4 KiB random read, sum of 4 clients
-client                     ops/s    share  by median  limited by          trust
+client                      IOPS    share  by median  limited by          trust
 h4                          25.0    7.0 %     23.8 %  -                   weak
 h1                           100   28.2 %     95.2 %  -                   weak
 h3                           110   31.0 %    104.8 %  -                   weak
 h2                           120   33.8 %    114.3 %  -                   weak
 
 row 2  8 KiB random write, sum of 4 clients
-client                     ops/s    share  by median  limited by          trust
+client                      IOPS    share  by median  limited by          trust
 h1                          60.0   25.0 %    100.0 %  -                   weak
 h2                          60.0   25.0 %    100.0 %  -                   weak
 h3                          60.0   25.0 %    100.0 %  -                   weak
@@ -367,7 +367,7 @@ def test_of_a_thousand_clients_the_ends_are_shown_and_how_many_lie_between(many:
     of_first = lines[begin : lines.index("", begin)]
 
     assert len(of_first) == 2 + SLOWEST + 1 + FASTEST
-    assert of_first[2 + SLOWEST] == f"… {MANY - SLOWEST - FASTEST} between, 10.0 to 19.0 ops/s …"
+    assert of_first[2 + SLOWEST] == f"… {MANY - SLOWEST - FASTEST} between, 10.0 to 19.0 IOPS …"
     assert len(lines) < 200
     assert max(map(cell_len, lines)) <= 80
 
@@ -436,7 +436,7 @@ def test_a_client_that_did_nothing_makes_no_ratio(four: tuple[RunRecord, Documen
     idle_set = msgspec.structs.replace(found, rates=(*found.rates[:3], idle), spread=None, jain=0.75)
     document = msgspec.structs.replace(document, sums=(idle_set, *document.sums[1:]))
 
-    assert "0 (h4) to 120 ops/s (h2): the slowest did nothing, Jain 0.750" in spread_words(told_sums(document)[0])
+    assert "0 (h4) to 120 IOPS (h2): the slowest did nothing, Jain 0.750" in spread_words(told_sums(document)[0])
     assert "0.0 %" in "\n".join(clients_printed(document, 80))
 
 
@@ -461,7 +461,7 @@ def test_of_a_sum_in_bytes_the_ratio_is_of_the_numbers_beside_it(four: tuple[Run
     assert spread_words(moved) == said
     assert straggler_words(moved).startswith("straggler h4: 22.7 % of the median of operations of the others")
     assert even.table.rows[0][5:8] == ("MiB/s", "0.849 of operations", "1.20")
-    assert even.table.rows[1][5:8] == ("ops/s", "1.000", "1.00")
+    assert even.table.rows[1][5:8] == ("IOPS", "1.000", "1.00")
 
 
 def test_a_client_that_moved_nothing_though_it_did_something_makes_no_ratio(four: tuple[RunRecord, Document]) -> None:
@@ -495,7 +495,7 @@ def test_a_sum_of_repeats_is_of_the_row_of_all_of_them(four: tuple[RunRecord, Do
 
     assert [(each.row, each.result.repeat) for each in told_sums(document)] == [(1, 0), (2, 0), (1, 1)]
     block = block_of(printed(run, document, 120))
-    assert "row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849, repeat 2" in block
+    assert "row 1    25.0 (h4) to 120 IOPS (h2): 4.80 times, Jain 0.849, repeat 2" in block
 
 
 # -- explanations ------------------------------------------------------------------------------------------------------
@@ -512,10 +512,10 @@ def test_a_sum_and_a_clients_row_are_explained_each_from_its_own_record(four: tu
     of_sum, own = told(run, document, "1"), told(run, document, of_h2.label)
 
     assert "row 1" in of_sum
-    assert "355 ops/s" in of_sum
+    assert "355 IOPS" in of_sum
     assert "straggler h4" in of_sum
     assert "row 1" in own
-    assert "120 ops/s" in own
+    assert "120 IOPS" in own
     assert "this is what h2 did alone" in own
 
 
@@ -688,7 +688,7 @@ def test_words_of_the_figures_name_the_slow_and_the_late(four: tuple[RunRecord, 
     run, document = four
     (even,), (starts,) = fairness.draw(run, document), start_skew.draw(run, document)
 
-    assert "25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849; straggler h4" in even.alt_text
+    assert "25.0 (h4) to 120 IOPS (h2): 4.80 times, Jain 0.849; straggler h4" in even.alt_text
     assert "skew p50 60.0 µs, max 60.0 µs ± 10.0 µs in p0, last h4; 2 phases" in starts.alt_text
     assert starts.table.rows[0] == (
         "p0", "4", "60.0 µs", "± 10.0 µs", "h1, 20.0 µs ± 5.00 µs", "h4, 80.0 µs ± 5.00 µs",

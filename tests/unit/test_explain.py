@@ -57,7 +57,10 @@ def test_a_row_is_told_with_its_number_and_what_it_is_known_by(run: RunRecord) -
     text = said(run, "1")
 
     assert text.startswith("row 1 reads, depth 1 (of 3 rows) operation 'read' of job 'job' in phase 'one'")
-    assert "number 1,000 ops/s or 3.91 MiB/s" in text
+    assert (
+        "number 1,000 IOPS ± 0.0 %, or 3.91 MiB/s another run like it: 740 to 1,260 IOPS (± 0.0 % within the window)"
+        in text
+    )
     assert "of the phase (10.0 s): 10,000 operations, 39.1 MiB, 0 errors" in text
     assert "mean 1.00 ms" in text
     assert "memory delivered 0.0 % of the bytes read, by byte balance" in text
@@ -77,7 +80,7 @@ def test_a_curve_has_the_same_work_with_more_in_flight_and_no_other(run: RunReco
     assert curve_of(run, measured, 0) == (0, 1)
     assert curve_of(run, measured, 1) == (0, 1)
     assert curve_of(run, measured, 2) == (2,)
-    assert "1 1 1,000 ops/s 1.00 ms 1.00 ms no <- this one 2 4 2,000 ops/s 1.00 ms 1.00 ms no" in said(run, "1")
+    assert "1 1 1,000 IOPS 1.00 ms 1.00 ms no <- this one 2 4 2,000 IOPS 1.00 ms 1.00 ms no" in said(run, "1")
     assert "curve" not in told(run, "3")
 
 
@@ -131,7 +134,7 @@ def test_a_finding_is_told_with_each_row_that_it_strikes(run: RunRecord) -> None
     text = said(run, "cpu-contention")
 
     assert text.startswith("finding cpu-contention A worker was ready to run and waited for a CPU")
-    for row, title in enumerate(("reads, depth 1: 1,000 ops/s", "reads, depth 4: 2,000 ops/s"), start=1):
+    for row, title in enumerate(("reads, depth 1: 1,000 IOPS", "reads, depth 4: 2,000 IOPS"), start=1):
         assert f"row {row} {title} warning: Worker 0 was ready" in text
     assert text.count("Stop other programs") == 1
 
@@ -139,7 +142,7 @@ def test_a_finding_is_told_with_each_row_that_it_strikes(run: RunRecord) -> None
 def test_without_a_row_the_run_is_told_in_short(run: RunRecord) -> None:
     text = said(run, None)
 
-    assert "row 1 reads, depth 1: 1,000 ops/s ± 26.0 %, of storage" in text
+    assert "row 1 reads, depth 1: 1,000 IOPS ± 0.0 %, of storage" in text
     assert "trusted: no (cpu contention)" in text
     assert "findings: " in text
 

@@ -42,7 +42,9 @@ def table_of(test: str) -> tuple[list[dict[str, str]], list[list[str]]]:
     """The published rows of a test, and ours for the same seconds."""
     rows = [row for row in published("iterations.csv") if row["test"] == test]
     settings = FRONT_END.parse(command_of(rows[0], len(rows)))
-    lines = perfpl.table(settings, [(int(row["iteration"]), int(row["total_seconds"])) for row in rows])
+    lines = perfpl.table(
+        settings, [perfpl.row_of(settings, int(row["iteration"]), int(row["total_seconds"])) for row in rows]
+    )
     return rows, [line.split(" | ") for line in lines]
 
 

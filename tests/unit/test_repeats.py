@@ -260,7 +260,7 @@ def test_a_terminal_has_a_row_a_result_and_below_it_what_each_repeat_gave(run: R
 
     rows = [line for line in table if re.match(r" [0-9]+ ", line)]
     assert [row[3:].split("  ")[0] for row in rows] == ["slow reads", "fast reads"]
-    assert any("400 · 410 · 395 · 405 · 390 ops/s" in line for line in table)
+    assert any("400 · 410 · 395 · 405 · 390 IOPS" in line for line in table)
     assert max(map(cell_len, table)) <= 80
     interval = measured.summaries[0].iops.interval
     assert interval is not None

@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
+from assay.report.numbers import interval_told, rate_interval
 from assay.report.page.anchors import Places
 from assay.report.page.grouping import summary_rows
 from assay.report.page.summary import rows_by_result
 from assay.report.page.thumbnails import StripScale
 from assay.report.page.tiles import MOST_TILES, tiles
-from assay.report.page.told_numbers import interval_told, rate_interval
 from assay.report.page.warned import warnings
 from assay.results import Committed, Document, Estimate, Finding, LatencyNs, Result
 from unit.quick_run import quick_run

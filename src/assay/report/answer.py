@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
-from assay.report.numbers import OPS_PER_S, headline, is_with_flush, rate
+from assay.report.numbers import rate_words
 from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, quick_words
 from assay.report.row_numbers import rows_words
@@ -16,7 +16,7 @@ from assay.report.titles import titles_of
 from assay.report.verdict import stands
 from assay.report.wrapping import cut
 from assay.results import Document, Result
-from assay.units import format_ns, format_number, format_percent
+from assay.units import format_ns, format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_TOLD = 3
@@ -68,11 +68,11 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
-        told = [_rate(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
+        told = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
         yield f"{title}: {', '.join(told)}; of {result.measures.words}." if stands(result) else f"{title}: {_NONE}."
     elif len(measured) <= _MOST_TOLD:
         for title, result in measured:
-            told = [_rate(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
+            told = [rate_words(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
             ending = f": {', '.join(told)}."
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
@@ -80,14 +80,6 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
         weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
         others = len(results) - trusted - weak
         yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
-
-
-def _rate(result: Result) -> str:
-    value, unit = headline(result)
-    told = rate(value, unit) if unit is not OPS_PER_S else f"{format_number(value)} IOPS"
-    if result.iops_interval is not None:
-        told += f" ± {format_percent(result.iops_interval.within_share)} %"
-    return told + (" with the flush" if is_with_flush(result) else "")
 
 
 def _schedule(result: Result) -> Iterator[str]:

@@ -6,7 +6,7 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 from dataclasses import dataclass
 
 from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result
-from assay.units import ABSENT, MIB, format_joules, format_number
+from assay.units import ABSENT, MIB, format_joules, format_number, format_percent
 
 _SAME = 0.99
 """Of a rate, from where on one with a flush is the same for a reader."""
@@ -26,7 +26,9 @@ class RateUnit:
         return None if rate is None else rate / self.per_unit
 
 
+IOPS = RateUnit("IOPS", of_bytes=False, per_unit=1.0)
 OPS_PER_S = RateUnit("ops/s", of_bytes=False, per_unit=1.0)
+"""Of operations that move no data, and of several kinds together."""
 MIB_PER_S = RateUnit("MiB/s", of_bytes=True, per_unit=MIB)
 
 
@@ -41,13 +43,65 @@ def is_stream(result: Result) -> bool:
 
 def rate_unit(result: Result) -> RateUnit:
     """Choose the unit of the headline: MiB/s for streams, operations per second for everything else."""
-    return MIB_PER_S if is_stream(result) else OPS_PER_S
+    return MIB_PER_S if is_stream(result) else ops_unit(result)
+
+
+def ops_unit(result: Result) -> RateUnit:
+    """Name operations per second: IOPS where they move data."""
+    return IOPS if result.throughput_bytes_per_s or result.bytes else OPS_PER_S
+
+
+def other_unit(result: Result) -> RateUnit:
+    """Give the unit that is not that of the headline."""
+    return ops_unit(result) if is_stream(result) else MIB_PER_S
 
 
 def headline(result: Result) -> tuple[float | None, RateUnit]:
     """Give the rate that heads a result, in its unit."""
     unit = rate_unit(result)
     return unit.of(*headline_rates(result)), unit
+
+
+def rate_words(result: Result) -> str:
+    """Print the rate that heads a result and half of its interval: the same wherever the result is named."""
+    told = rate(*headline(result))
+    if result.iops_interval is not None:
+        told += f" ± {within_words(result)}"
+    return told + (" with the flush" if is_with_flush(result) else "")
+
+
+def within_words(result: Result) -> str:
+    """Print half of the 95 % interval of the rate in its window, as a share of it."""
+    return f"{format_percent(result.iops_interval.within_share)} %" if result.iops_interval else ABSENT
+
+
+def rate_interval(result: Result) -> tuple[float, float] | None:
+    """Give where the headline of another run like it is expected, in its unit; None: not known, or the flush is in it."""
+    interval = result.iops_interval
+    value, unit = headline(result)
+    iops, throughput = headline_rates(result)
+    if interval is None or value is None or not iops or result.iops != iops:
+        return None
+    per_op = (throughput or 0.0) / iops if unit.of_bytes else 1.0
+    return interval.low * per_op / unit.per_unit, interval.high * per_op / unit.per_unit
+
+
+def interval_told(result: Result) -> str:
+    """Say between which rates, in the unit of the headline."""
+    found = rate_interval(result)
+    return ABSENT if found is None else f"{format_number(found[0])} to {format_number(found[1])}"
+
+
+def interval_words(result: Result) -> str:
+    """Say where another run like it is expected, and how well the window alone has it; of the rate without a flush."""
+    interval = result.iops_interval
+    if interval is None:
+        return ABSENT
+    within = f"(± {within_words(result)} within the window)"
+    if (told := interval_told(result)) != ABSENT:
+        return f"{told} {rate_unit(result).label} {within}"
+    ends = f"{format_number(interval.low)} to {format_number(interval.high)} {ops_unit(result).label}"
+    return f"{ends} {within}, without the flush"
 
 
 def window_rate(result: Result) -> tuple[float | None, RateUnit]:

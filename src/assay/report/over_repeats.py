@@ -101,7 +101,7 @@ _KINDS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, 
 
 
 def told(summary: Summary, measured: Sequence[Result]) -> Iterator[str]:
-    """Say what there is to say of single repeats: `repeat 3 (9,120 ops/s) left out: 61 % of the I/O is others'`."""
+    """Say what there is to say of single repeats: `repeat 3 (9,120 IOPS) left out: 61 % of the I/O is others'`."""
     unit = unit_of(measured)
     rates = dict(zip(summary.repeats, headline_number(summary, unit).values, strict=True))
     for remark in summary.remarks:

@@ -3,7 +3,7 @@
     RUN                                            NAME      TAGS
       LOAD          TARGET            WHEN          RATE        TRUST           STATE
     20261121T210058Z-random-read-45b625c7          baseline  nvme old
-      random-read   /mnt/scr…/data    Nov 21 21:00  8,233 ops/s  7 yes 2 weak    exit 3
+      random-read   /mnt/scr…/data    Nov 21 21:00  8,233 IOPS   7 yes 2 weak    exit 3
 
 Columns are as wide as what is in them; where a terminal is too narrow the target gives way first, in its middle, then the
 load. No word is wrapped, and no id shortened. What is as usual (sealed, exit code 0, the user's own) is

@@ -4,7 +4,9 @@ import re
 
 from rich.cells import cell_len
 
-_BREAKS = re.compile(r"\s+(?!%)(?!(?<=[0-9]\s)(?:ns|µs|ms|s|min|h|B|[KMGTPE]iB|MiB/s|ops/s|J|mJ|kJ|W)(?![A-Za-z0-9]))")
+_BREAKS = re.compile(
+    r"\s+(?!%)(?!(?<=[0-9]\s)(?:ns|µs|ms|s|min|h|B|[KMGTPE]iB|MiB/s|ops/s|IOPS|J|mJ|kJ|W)(?![A-Za-z0-9]))"
+)
 """Blanks that a line may end at: a number and its unit stay together, as in "85 %" and "12.3 ms"."""
 _NEAR = 0.6
 """A blank is near where so much of the text comes before it."""

@@ -1,6 +1,7 @@
-"""Print a classic tool's output for each client of a run.
+"""Print a classic tool's output for each client of a run, and then, in its shape, what all of them came to.
 
-A tool's numbers cover one machine. Sums over clients are Assay's own, on standard error and in `assay show`.
+A tool's numbers cover one machine. What is printed of all is named so: mean, slowest and fastest client (`over_clients.py`).
+Sums over clients are Assay's own, on standard error and in `assay show`.
 """
 
 import dataclasses
@@ -28,17 +29,20 @@ class EachClient(Output[Any]):
     def __init__(self, run: "RunRecord", tool: FrontEnd[Any]) -> None:
         """Of a run of several clients."""
         super().__init__(run, tool.settings_of(run.plan))
+        self._together = tool.output(run)
         self._outputs: Mapping[str, Output[Any]] = {
             name: tool.output(record_of_client(run, name)) for name in load_clients(run)
         }
 
     def text(self) -> str:
-        """Give the texts, each below its client's name."""
-        return _below_names({name: output.text() for name, output in self._outputs.items()})
+        """Give the texts, each below its client's name, and those of all clients below theirs."""
+        texts = {f"client {name}": output.text() for name, output in self._outputs.items()}
+        outputs = [*self._outputs.values()]
+        return _below_names(texts | (self._together.of_clients(outputs) if len(outputs) > 1 else {}))
 
     def beside(self) -> str:
         """Give the remarks on each client below its name; once, where all are equal."""
-        said = {name: output.beside() for name, output in self._outputs.items()}
+        said = {f"client {name}": output.beside() for name, output in self._outputs.items()}
         return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
 
     def files(self) -> Sequence[OutputFile]:
@@ -59,7 +63,7 @@ class EachClient(Output[Any]):
 
 
 def _below_names(texts: Mapping[str, str]) -> str:
-    return "\n".join(f"==== client {name}\n{text}" for name, text in texts.items())
+    return "\n".join(f"==== {name}\n{text}" for name, text in texts.items())
 
 
 def _named(path: Path, client: str) -> Path:

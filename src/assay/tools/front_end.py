@@ -14,7 +14,7 @@ import inspect
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan
@@ -209,6 +209,17 @@ class Output(abc.ABC, Generic[S]):
     @abc.abstractmethod
     def text(self) -> str:
         """Print what the tool prints on standard output, byte for byte but for the measured numbers."""
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print what several clients came to together, in the tool's shape; this is the output of their run.
+
+        Args:
+            outputs: Of each client by itself.
+
+        Returns:
+            Texts, by what their numbers are of all clients.
+        """
+        return {}
 
     def beside(self) -> str:
         """Say what the tool's text cannot say, or says wrongly, in lines for standard error."""

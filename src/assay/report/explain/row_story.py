@@ -11,7 +11,21 @@ from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, rate, rate_unit, span_s, window_rate
+from assay.report.numbers import (
+    MIB_PER_S,
+    OPS_PER_S,
+    energy_words,
+    headline,
+    headline_rates,
+    interval_words,
+    is_with_flush,
+    other_unit,
+    rate,
+    rate_unit,
+    rate_words,
+    span_s,
+    window_rate,
+)
 from assay.report.titles import titles_of
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import (
@@ -77,23 +91,18 @@ def _work(result: Result) -> str:
 
 
 def _number(result: Result) -> Iterator[str]:
-    value, unit = window_rate(result)
-    both = [rate(value, unit)]
-    other = MIB_PER_S if unit is OPS_PER_S else OPS_PER_S
-    second = other.of(result.iops, result.throughput_bytes_per_s)
-    both += [rate(second, other)] if second is not None else []
-    yield " or ".join(both)
-    interval = result.iops_interval
-    if interval is not None and result.iops and value is not None:
-        scale = value / result.iops
-        half = format_percent((interval.high - result.iops) / result.iops)
-        yield (
-            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %) for"
-            f" another run like it; ± {format_percent(interval.within_share)} % within the window, from intervals worth"
-            f" {format_number(interval.effective)} independent ones"
-        )
-    else:
+    told, other = rate_words(result), other_unit(result)
+    second = other.of(*headline_rates(result))
+    yield told if second is None else f"{told}, or {rate(second, other)}"
+    if is_with_flush(result):
+        yield f"without the flush {rate(*window_rate(result))}"
+    if result.iops_interval is None:
         yield "no interval: there are too few intervals of time to tell how well it is known"
+    else:
+        yield (
+            f"another run like it: {interval_words(result)}, at 95 % confidence, from intervals worth"
+            f" {format_number(result.iops_interval.effective)} independent ones"
+        )
     if result.window_s is not None and result.seconds is not None:
         yield (
             f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"
@@ -251,7 +260,7 @@ def _curve(document: Document, run: RunRecord, row: int) -> list[str]:
     cells = [("row", "in flight", "rate", "p50", "p99", "trusted", "")]
     for place in places:
         other = document.results[place]
-        value, unit = window_rate(other)
+        value, unit = headline(other)
         spread = other.latency_ns
         mark = "<- this one" if place == row - 1 else ""
         times = (format_ns(spread.p50), format_ns(spread.p99))

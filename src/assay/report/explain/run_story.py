@@ -4,10 +4,9 @@ from rich.text import Text
 
 from assay.report.explain.finding_story import finding_ids
 from assay.report.explain.paragraphs import paragraph
-from assay.report.numbers import rate, window_rate
+from assay.report.numbers import rate_words
 from assay.report.titles import titles_of
 from assay.results import Document, Result
-from assay.units import format_percent
 
 
 def run_story(document: Document, width: int) -> list[Text]:
@@ -31,12 +30,7 @@ def run_story(document: Document, width: int) -> list[Text]:
 
 def _in_short(result: Result) -> str:
     """Say number and interval, what it measures, what limits it, and whether to trust it, with the first reason."""
-    value, unit = window_rate(result)
-    parts = [rate(value, unit)]
-    interval = result.iops_interval
-    if interval is not None and result.iops:
-        parts[0] += f" ± {format_percent((interval.high - result.iops) / result.iops)} %"
-    parts.append(f"of {result.measures.words}")
+    parts = [rate_words(result), f"of {result.measures.words}"]
     if result.limiter is not None:
         parts.append(f"limited by {result.limiter.verdict.value.replace('_', ' ')}")
     first = f" ({result.trust.reasons[0].text})" if result.trust.reasons else ""

@@ -6,7 +6,7 @@ from assay.report import vega_lite as vl
 from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, headline, rate, rate_unit
+from assay.report.numbers import OPS_PER_S, RateUnit, headline, rate, rate_unit
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
 from assay.results import Document, Result
@@ -19,10 +19,12 @@ _BARS_FROM_ZERO_UP_TO = 100
 def draw(document: Document) -> Iterator[Figure]:
     """Draw the results of each unit."""
     results = document.results
-    for unit in (MIB_PER_S, OPS_PER_S):
+    for is_of_bytes in (True, False):
         named = zip(titles_of(results), results, strict=True)
-        chosen = [(title, r) for title, r in named if rate_unit(r) == unit and headline(r)[0] is not None]
+        chosen = [(t, r) for t, r in named if rate_unit(r).of_bytes == is_of_bytes and headline(r)[0] is not None]
         if chosen:
+            units = {rate_unit(result) for _, result in chosen}
+            unit = units.pop() if len(units) == 1 else OPS_PER_S
             told = [(title, rate(*headline(result)), trust_words(result)) for title, result in chosen]
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(

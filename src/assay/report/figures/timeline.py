@@ -17,7 +17,7 @@ from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, numeric_csv, records
 from assay.report.figure import Figure, Table
-from assay.report.numbers import RateUnit, rate, rate_unit, span_s, window_rate
+from assay.report.numbers import RateUnit, is_with_flush, rate, rate_unit, span_s, window_rate
 from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
 from assay.report.verdict import stands, trust_words
@@ -189,7 +189,8 @@ def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.
     value, unit = window_rate(result)
     if value is None or unit != series.unit or result.window_s is None:
         return []
-    text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")
+    text = rate(value, unit) + (" without the flush" if is_with_flush(result) else "")
+    text += "" if stands(result) else ", not to be trusted"
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from assay.outward import markup
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, headline_rates, rate, rate_unit, span_s
+from assay.report.numbers import energy_words, headline, headline_rates, interval_words, other_unit, rate, span_s
 from assay.report.page.anchors import card_anchor, struck, trust_told
-from assay.report.page.told_numbers import interval_told
 from assay.report.page.warned import finding_item
 from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_number, format_percent, format_seconds, format_share
@@ -57,10 +56,10 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
         stands_for: Which uses of storage its numbers stand for, as the load says.
     """
     value, unit = headline(result)
-    other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
+    other = other_unit(result)
     also = other.of(*headline_rates(result))
     also_words = f' <span class="also">= {struck(rate(also, other), result)}</span>' if also else ""
-    main = struck(rate(value, rate_unit(result)), result)
+    main = struck(rate(value, unit), result)
     where = (
         f"{_count(result.workers)} worker{'s' if result.workers != 1 else ''}, queue depth {_count(result.queue_depth)},"
         f" target {result.target}, phase {result.phase}, operation {result.operation}"
@@ -88,7 +87,7 @@ def _items(result: Result) -> list[tuple[str, str]]:
     method = f" (by {cache.method.replace('_', ' ')})" if cache.method else ""
     resident = f"{format_share(cache.resident_before)} before, {format_share(cache.resident_after)} after"
     texts = {
-        "95 % interval of the rate": _interval_words(result),
+        "95 % interval of the rate": interval_words(result),
         "With the flush": _committed_words(result),
         "A number of": result.measures.words,
         "Limited by": _limit_words(result),
@@ -116,19 +115,6 @@ def _count(number: int | None) -> str:
 def _limit_words(result: Result) -> str:
     limiter = result.limiter
     return f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence} confidence)" if limiter else ABSENT
-
-
-def _interval_words(result: Result) -> str:
-    interval = result.iops_interval
-    if interval is None:
-        return ABSENT
-    within = format_percent(interval.within_share)
-    if (told := interval_told(result)) != ABSENT:
-        return f"{told} {rate_unit(result).label} (± {within} % within the window)"
-    return (
-        f"{format_number(interval.low)} to {format_number(interval.high)} ops/s (± {within} % within the window), without"
-        " the flush"
-    )
 
 
 def _committed_words(result: Result) -> str:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.figures.timeline import rates
-from assay.report.numbers import headline, rate, rate_unit
+from assay.report.numbers import headline, interval_told, rate, rate_unit
 from assay.report.page.anchors import Places, card_anchor, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.thumbnails import StripScale, sparkline
 from assay.report.page.tiles import counts_told, range_told
-from assay.report.page.told_numbers import interval_told, limit_told
+from assay.report.page.told_numbers import limit_told
 from assay.report.recording import Recording
 from assay.report.verdict import stands
 from assay.results import LatencyNs, Result

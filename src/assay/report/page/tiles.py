@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
-from assay.report.numbers import MIB_PER_S, headline, headline_rates, is_with_flush, rate
+from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_told, is_with_flush, rate
 from assay.report.page.anchors import Places, struck, trust_told
 from assay.report.page.grouping import SummaryRow
-from assay.report.page.told_numbers import interval_told, limit_told, user_latency
+from assay.report.page.told_numbers import limit_told, user_latency
 from assay.report.verdict import stands
 from assay.results import Result
 from assay.units import ABSENT, format_ns, format_number

@@ -1,12 +1,13 @@
 """The output of bigdir: its CSV, and what the CSV cannot say.
 
-With several clients a line is the mean over them, at the entries that all of them reached. Numbers have 15 digits, as the
-tool's own.
+With several clients a line is the mean over them, at the entries that all of them reached; over several machines one
+of the slowest and of the fastest follows, each time by itself. Numbers have 15 digits, as the tool's own.
 """
 
 import itertools
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -14,13 +15,12 @@ from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.tools.bigdir.settings import Settings
-from assay.tools.bigdir.steps import StepRow, Steps, steps
+from assay.tools.bigdir.steps import StepRow, Steps, fold_rows, steps
 from assay.tools.front_end import Output
+from assay.tools.over_clients import Fold
 from assay.units import format_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.report.figure import Figure
 
 HEADER = "Iterations, MkDirOpTime(ms), EnumerationTimeDOS(ms), EnumerationOpTimeDOS(ms)"
@@ -34,16 +34,23 @@ class BigDirOutput(Output[Settings]):
     """What bigdir prints."""
 
     @cached_property
-    def _steps(self) -> Steps:
+    def found(self) -> Steps:
+        """Steps of each client of this machine."""
         return steps(self.run, self.settings)
 
     def text(self) -> str:
         """Print a run as the tool does."""
-        return "\n".join([HEADER, *map(csv_line, self._steps.mean_rows()), ""])
+        return csv(self.found.mean_rows())
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print mean, slowest and fastest of the machines, at the entries that all of them reached."""
+        by_machine = [output.found.mean_rows() for output in outputs]
+        folded = {fold: [fold_rows(rows, fold) for rows in zip(*by_machine, strict=False)] for fold in Fold}
+        return {fold.label(len(outputs)): csv(rows) for fold, rows in folded.items()}
 
     def beside(self) -> str:
         """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
-        found = self._steps
+        found = self.found
         if not found.common:
             return "No step was completed by every client.\n"
         sentences = [_what(found), *_ends(found), *_contention(found)]
@@ -55,7 +62,7 @@ class BigDirOutput(Output[Settings]):
         """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
         from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
 
-        found = self._steps
+        found = self.found
         if not found.common:
             return ()
         step, contended = found.settings.step, found.contended() if len(found.clients) > 1 else None
@@ -63,6 +70,11 @@ class BigDirOutput(Output[Settings]):
             growth_figure(name, series, step=step, words=change_words(name, series, step), until=contended)
             for name, series in curves(found).items()
         )
+
+
+def csv(rows: Sequence[StepRow]) -> str:
+    """Write a table with its heads."""
+    return "\n".join([HEADER, *map(csv_line, rows), ""])
 
 
 def csv_line(row: StepRow) -> str:

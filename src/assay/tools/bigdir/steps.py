@@ -12,6 +12,7 @@ failure: from there on the number of entries is not known.
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import RunRecord
 from assay.tools.bigdir.plan import LISTING, MAKING
 from assay.tools.bigdir.settings import Settings
+from assay.tools.over_clients import Fold
 
 _NS_PER_MS = 1e6
 
@@ -100,16 +102,16 @@ class Steps:
     def mean_rows(self) -> list[StepRow]:
         """Average the rows of all clients, at the entries that every client reached."""
         by_client = [client.rows()[: self.common] for client in self.clients]
-        return [_mean(rows) for rows in zip(*by_client, strict=True)]
+        return [fold_rows(rows, Fold.MEAN) for rows in zip(*by_client, strict=True)]
 
 
-def _mean(rows: tuple[StepRow, ...]) -> StepRow:
-    count = len(rows)
+def fold_rows(rows: Sequence[StepRow], fold: Fold) -> StepRow:
+    """Fold the rows of several at the same entries, each time by itself."""
     return StepRow(
         entries=rows[0].entries,
-        create_ms=sum(row.create_ms for row in rows) / count,
-        enumeration_ms=sum(row.enumeration_ms for row in rows) / count,
-        enumeration_per_entry_ms=sum(row.enumeration_per_entry_ms for row in rows) / count,
+        create_ms=fold.time([row.create_ms for row in rows]),
+        enumeration_ms=fold.time([row.enumeration_ms for row in rows]),
+        enumeration_per_entry_ms=fold.time([row.enumeration_per_entry_ms for row in rows]),
     )
 
 

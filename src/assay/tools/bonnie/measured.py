@@ -9,6 +9,7 @@ nothing succeeded.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -16,7 +17,8 @@ from assay.analysis.rows import NS_PER_S
 from assay.events import StoppedBy
 from assay.tools.bonnie.plan import FLUSH, IO_TESTS, TESTS
 from assay.tools.bonnie.settings import Settings
-from assay.tools.measured import totals
+from assay.tools.measured import cpu_ns, totals, work_span
+from assay.tools.over_clients import Fold
 from assay.units import KIB
 
 LEAST_SECONDS = 0.5
@@ -32,21 +34,17 @@ class MeasuredTest:
     """One test that ran to its end."""
 
     name: str
-    amount: float
-    """KiB, seeks or files."""
+    rate: float
+    """KiB, seeks or files a second, whatever the time."""
+    cpu: float
+    """Per cent of the time that its workers were on a CPU."""
     seconds: float
-    cpu_seconds: float
-    slowest_ns: int
-
-    @property
-    def rate(self) -> float:
-        """Amount per second, whatever the time."""
-        return self.amount / self.seconds if self.seconds > 0 else 0.0
+    slowest_ns: float
 
     @property
     def cpu_percent(self) -> int:
         """Truncated, as bonnie++ does."""
-        return int(100 * self.cpu_seconds / self.seconds) if self.seconds > 0 else 0
+        return int(self.cpu)
 
     @property
     def is_hidden(self) -> bool:
@@ -107,30 +105,39 @@ def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> MeasuredT
         return None
     seconds = _window_s(phase) - sum(totals(phase, key).seconds for key in _BEFORE_THE_CLOCK)
     seconds += sum(step.seconds for step in phase.steps if step.step == "sync")
-    cpu_seconds = _cpu_s(phase)
+    cpu_seconds = cpu_ns(phase, "on_cpu_ns") / NS_PER_S
     if flush is not None:
         seconds += _window_s(flush)
-        cpu_seconds += _cpu_s(flush)
+        cpu_seconds += cpu_ns(flush, "on_cpu_ns") / NS_PER_S
     is_in_bytes = name in IO_TESTS and name != "random_seeks"
     moved = counted.bytes / 2 if name == "rewrite" else counted.bytes
+    amount = moved / KIB if is_in_bytes else counted.ops
     return MeasuredTest(
         name=name,
-        amount=moved / KIB if is_in_bytes else counted.ops,
+        rate=amount / seconds if seconds > 0 else 0.0,
+        cpu=100 * cpu_seconds / seconds if seconds > 0 else 0.0,
         seconds=seconds,
-        cpu_seconds=cpu_seconds,
         slowest_ns=counted.latency_max_ns,
     )
 
 
+def fold_passes(passes: Sequence[MeasuredPass], fold: Fold) -> MeasuredPass:
+    """Fold one repeat of several clients: of each test that all of them ended, rate with its CPU, and slowest operation."""
+    done = [name for name in passes[0].tests if all(name in one.tests for one in passes)]
+    return dataclasses.replace(
+        passes[0],
+        machine=f"{fold.value}-of-{len(passes)}",
+        tests={name: _fold_test([one.tests[name] for one in passes], fold) for name in done},
+    )
+
+
+def _fold_test(tests: Sequence[MeasuredTest], fold: Fold) -> MeasuredTest:
+    folded = fold.record(tests, lambda test: test.rate)
+    # A mean over times of which bonnie++ would show one not is not shown either.
+    seconds = min(test.seconds for test in tests) if fold is Fold.MEAN else folded.seconds
+    return dataclasses.replace(folded, seconds=seconds, slowest_ns=fold.time([test.slowest_ns for test in tests]))
+
+
 def _window_s(phase: PhaseRecord) -> float:
-    """From the first operation of the first worker to the end of the last."""
-    windows = phase.finished.workers if phase.finished else ()
-    begins = [window.first_op_ns for window in windows if window.first_op_ns is not None]
-    ends = [window.last_op_ns for window in windows if window.last_op_ns is not None]
-    return (max(ends) - min(begins)) / NS_PER_S if begins and ends else 0.0
-
-
-def _cpu_s(phase: PhaseRecord) -> float:
-    """Time of all workers on a CPU."""
-    last = (row for job in phase.phase.jobs for row in phase.workers_at(job.name).values())
-    return float(sum(row["on_cpu_ns"] or 0 for row in last)) / NS_PER_S
+    span = work_span(phase)
+    return span.seconds if span else 0.0

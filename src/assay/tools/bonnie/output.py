@@ -5,13 +5,14 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import MeasuredPass, measured
+from assay.tools.bonnie.measured import MeasuredPass, fold_passes, measured
 from assay.tools.bonnie.settings import Settings
 from assay.tools.bonnie.table import table
 from assay.tools.front_end import Output
+from assay.tools.over_clients import Fold
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure
@@ -21,22 +22,26 @@ class BonnieOutput(Output[Settings]):
     """What bonnie++ prints."""
 
     @cached_property
-    def _everything(self) -> tuple[MeasuredPass, ...]:
+    def everything(self) -> tuple[MeasuredPass, ...]:
+        """What every repeat came to."""
         return measured(self.run, self.settings)
 
     def text(self) -> str:
         """Print table and CSV line, or CSV lines alone with -q and -x."""
-        settings, first = self.settings, self._everything[0]
-        if settings.runs is not None:
-            head = [] if settings.is_old else [header(settings.version)]
-            return "".join(f"{line}\n" for line in (*head, *(line_of(one) for one in self._everything if one.tests)))
-        line = f"{line_of(first)}\n"
-        return line if settings.is_quiet else table(first) + line
+        return _text(self.settings, self.everything)
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print each test of the mean, the slowest and the fastest client, named so in the column of the machine."""
+        repeats = [*zip(*(output.everything for output in outputs), strict=True)]
+        return {
+            fold.label(len(outputs)): _text(self.settings, [fold_passes(passes, fold) for passes in repeats])
+            for fold in Fold
+        }
 
     def beside(self) -> str:
         """Print the table with -q, as bonnie++ does, and say what its output leaves unsaid or says wrongly."""
         is_beside = self.settings.is_quiet and self.settings.runs is None
-        shown = table(self._everything[0]) if is_beside else ""
+        shown = table(self.everything[0]) if is_beside else ""
         return shown + "".join(f"{note}\n" for note in _notes(self.settings))
 
     def figures(self) -> "Sequence[Figure]":
@@ -44,7 +49,15 @@ class BonnieOutput(Output[Settings]):
         # Drawing needs the extra 'report'; the text does not.
         from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415
 
-        return figures_of(self._everything)
+        return figures_of(self.everything)
+
+
+def _text(settings: Settings, everything: Sequence[MeasuredPass]) -> str:
+    if settings.runs is not None:
+        head = [] if settings.is_old else [header(settings.version)]
+        return "".join(f"{line}\n" for line in (*head, *(line_of(one) for one in everything if one.tests)))
+    line = f"{line_of(everything[0])}\n"
+    return line if settings.is_quiet else table(everything[0]) + line
 
 
 def _notes(settings: Settings) -> Iterator[str]:

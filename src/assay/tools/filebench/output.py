@@ -6,13 +6,13 @@ Times in front of lines are seconds since the start, as Filebench writes them. M
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from assay import events
+from assay.analysis.arrays import IntArray
 from assay.analysis.histogram import bucket_lowest_ns
-from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.events import StoppedBy
@@ -20,6 +20,8 @@ from assay.tools.filebench.flowops import AIO, IO, TYPES
 from assay.tools.filebench.plan import RUN, Source
 from assay.tools.filebench.settings import Settings
 from assay.tools.front_end import Output
+from assay.tools.measured import Totals
+from assay.tools.over_clients import Fold
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure
@@ -59,14 +61,56 @@ class FlowopLine:
         """`read`, `write` or neither."""
         return TYPES[self.kind].direction if self.kind in TYPES else ""
 
-    def text(self, seconds: float, *, has_histogram: bool) -> str:
+    def row(self, seconds: float) -> "FlowopRow":
+        """Work out its row."""
+        return FlowopRow(
+            name=self.name,
+            ops=self.ops,
+            ops_per_s=self.ops / seconds,
+            mb_per_s=self.bytes / _MB / seconds,
+            ms_per_op=self.latency_ns / self.ops / _NS_PER_MS if self.ops else 0.0,
+            least_ms=self.least_ns / _NS_PER_MS,
+            most_ms=self.most_ns / _NS_PER_MS,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowopRow:
+    """A row of the breakdown, of one client or folded over several."""
+
+    name: str
+    ops: float
+    ops_per_s: float
+    mb_per_s: float
+    ms_per_op: float
+    least_ms: float
+    most_ms: float
+
+    def text(self) -> str:
         """Write it as Filebench does."""
-        ms = self.latency_ns / self.ops / _NS_PER_MS if self.ops else 0.0
-        said = f"{self.name:<20} {self.ops}ops {self.ops / seconds:8.0f}ops/s {self.bytes / _MB / seconds:5.1f}mb/s"
-        said += f" {ms:8.3f}ms/op [{self.least_ns / _NS_PER_MS:.3f}ms - {self.most_ns / _NS_PER_MS:5.3f}ms]"
-        if has_histogram:
-            said += "\t[ " + "".join(f"{count} " for count in self.histogram or (0,) * _BUCKETS) + "]"
-        return said
+        return (
+            f"{self.name:<20} {self.ops:.0f}ops {self.ops_per_s:8.0f}ops/s {self.mb_per_s:5.1f}mb/s"
+            f" {self.ms_per_op:8.3f}ms/op [{self.least_ms:.3f}ms - {self.most_ms:5.3f}ms]"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class IoSummary:
+    """The summary, of one client or folded over several."""
+
+    ops: float
+    ops_per_s: float
+    reads_per_s: float
+    writes_per_s: float
+    mb_per_s: float
+    ms_per_op: float
+
+    def text(self) -> str:
+        """Write it as Filebench does."""
+        return (
+            f"IO Summary: {self.ops:5.0f} ops {self.ops_per_s:5.3f} ops/s"
+            f" {self.reads_per_s:.0f}/{self.writes_per_s:.0f} rd/wr {self.mb_per_s:5.1f}mb/s {self.ms_per_op:5.3f}ms/op"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,21 +121,64 @@ class Snapshot:
     seconds: float
     lines: tuple[FlowopLine, ...]
 
-    def text(self, *, has_histogram: bool) -> str:
-        """Write breakdown and summary."""
-        seconds = max(self.seconds, 1e-9)
-        rows = [line.text(seconds, has_histogram=has_histogram) for line in self.lines]
+    @property
+    def _divisor(self) -> float:
+        return max(self.seconds, 1e-9)
+
+    @property
+    def rows(self) -> list[FlowopRow]:
+        """Rows of the breakdown."""
+        return [line.row(self._divisor) for line in self.lines]
+
+    @property
+    def summary(self) -> IoSummary:
+        """What the flowops that do I/O came to."""
         summed = [line for line in self.lines if line.is_summed]
         ops, latency = sum(line.ops for line in summed), sum(line.latency_ns for line in summed)
-        reads = sum(line.ops for line in summed if line.direction == "read")
-        writes = sum(line.ops for line in summed if line.direction == "write")
-        moved = sum(line.bytes for line in summed)
-        summary = (
-            f"{self.t_s:.3f}: IO Summary: {ops:5d} ops {ops / seconds:5.3f} ops/s"
-            f" {reads / seconds:.0f}/{writes / seconds:.0f} rd/wr {moved / _MB / seconds:5.1f}mb/s"
-            f" {latency / ops / _NS_PER_MS if ops else 0.0:5.3f}ms/op"
+        return IoSummary(
+            ops=ops,
+            ops_per_s=ops / self._divisor,
+            reads_per_s=sum(line.ops for line in summed if line.direction == "read") / self._divisor,
+            writes_per_s=sum(line.ops for line in summed if line.direction == "write") / self._divisor,
+            mb_per_s=sum(line.bytes for line in summed) / _MB / self._divisor,
+            ms_per_op=latency / ops / _NS_PER_MS if ops else 0.0,
         )
-        return "\n".join([f"{self.t_s:.3f}: Per-Operation Breakdown", *rows, summary, ""])
+
+    def text(self, *, has_histogram: bool) -> str:
+        """Write breakdown and summary."""
+        rows = [row.text() for row in self.rows]
+        if has_histogram:
+            counts = (line.histogram or (0,) * _BUCKETS for line in self.lines)
+            rows = [f"{row}\t[ {''.join(f'{n} ' for n in of)}]" for row, of in zip(rows, counts, strict=True)]
+        return _written(self.t_s, rows, self.summary)
+
+
+def _powers(bucket: IntArray, count: IntArray) -> tuple[int, ...]:
+    """Count latencies by powers of two."""
+    powers = [min(int(value).bit_length(), _BUCKETS - 1) for value in bucket_lowest_ns(bucket)]
+    counts = np.bincount(np.array(powers, dtype=np.int64), count, minlength=_BUCKETS)
+    return tuple(int(each) for each in counts)
+
+
+def _written(t_s: float, rows: Sequence[str], summary: IoSummary) -> str:
+    return "\n".join([f"{t_s:.3f}: Per-Operation Breakdown", *rows, f"{t_s:.3f}: {summary.text()}", ""])
+
+
+def _folded(snapshots: Sequence[Snapshot], fold: Fold) -> str:
+    """Fold the snapshots of several clients: each row by its rate, and the summary by its own."""
+    by_flowop = zip(*(snapshot.rows for snapshot in snapshots), strict=True)
+    rows = [_folded_row(of, fold).text() for of in by_flowop]
+    summary = fold.record([snapshot.summary for snapshot in snapshots], lambda one: one.ops_per_s)
+    return _written(max(snapshot.t_s for snapshot in snapshots), rows, summary)
+
+
+def _folded_row(rows: Sequence[FlowopRow], fold: Fold) -> FlowopRow:
+    """Fold a row; a mean has the range over all clients."""
+    folded = fold.record(rows, lambda row: row.ops_per_s)
+    if fold is not Fold.MEAN:
+        return folded
+    least, most = min(row.least_ms for row in rows), max(row.most_ms for row in rows)
+    return dataclasses.replace(folded, least_ms=least, most_ms=most)
 
 
 class FilebenchOutput(Output[Settings]):
@@ -114,13 +201,32 @@ class FilebenchOutput(Output[Settings]):
         ]
         said.append(f"{begin:.3f}: Running...")
         text = "\n".join([*said, ""])
-        for snapshot in self._snapshots(phase):
-            text += snapshot.text(has_histogram=workload.has_histograms)
+        text += "".join(one.text(has_histogram=workload.has_histograms) for one in self._snapshots(phase))
         end = self._end_ns(phase)
         text += f"{end / NS_PER_S:.3f}: Run took {round((end - phase.start_ns) / NS_PER_S)} seconds...\n"
         if workload.has_statistics:
             text += self._final(phase).text(has_histogram=workload.has_histograms)
         return text + f"{end / NS_PER_S:.3f}: Shutting down processes\n"
+
+    @functools.cached_property
+    def snapshots(self) -> list[Snapshot]:
+        """Those of `psrun`."""
+        return [*self._snapshots(self._phase)] if self._phase else []
+
+    @functools.cached_property
+    def final(self) -> Snapshot | None:
+        """The statistics of a run that came to its end; None where there are none."""
+        is_there = (
+            self._phase is not None and self._phase.finished is not None and self.settings.workload.has_statistics
+        )
+        return self._final(self._phase) if self._phase and is_there else None
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print breakdown and summary of the mean, the slowest and the fastest client, without histograms."""
+        together = [*zip(*(output.snapshots for output in outputs), strict=False)]
+        ends = tuple(output.final for output in outputs if output.final is not None)
+        together += [ends] if len(ends) == len(outputs) else []
+        return {fold.label(len(outputs)): "".join(_folded(of, fold) for of in together) for fold in Fold}
 
     def _populated(self) -> Iterator[str]:
         by_set = {event.set: event for event in self.run.all(events.Prepared)}
@@ -168,18 +274,17 @@ class FilebenchOutput(Output[Settings]):
         sources = made.sources.get(name, ())
         kind = made.kinds.get(name, "")
         pairs = [(source.job, operation) for source in sources for operation in source.operations]
-        rows = [phase.rows(job, operation) for job, operation in pairs]
-        least, histogram = self._latencies(phase, pairs, span)
-        peaks = [OperationLatency(phase, job, operation, "latency", span).largest_ns for job, operation in pairs]
+        of = Totals(phase, tuple(pairs), span)
+        bucket, count = of.buckets
         return FlowopLine(
             name=name,
             kind=kind,
-            ops=sum(part.total("ops", span) for part in rows) + self._derived(phase, sources, span),
-            bytes=sum(part.total("bytes", span) for part in rows),
-            latency_ns=sum(part.total("latency_sum_ns", span) for part in rows),
-            least_ns=least,
-            most_ns=round(max(peaks, default=0.0)),
-            histogram=histogram,
+            ops=of.ops + self._derived(phase, sources, span),
+            bytes=of.bytes,
+            latency_ns=of.latency_sum_ns,
+            least_ns=int(bucket_lowest_ns(bucket).min()) if len(bucket) else 0,
+            most_ns=of.latency_max_ns,
+            histogram=_powers(bucket, count) if self.settings.workload.has_histograms else (),
         )
 
     def _derived(self, phase: PhaseRecord, sources: Sequence[Source], span: Span) -> int:
@@ -188,23 +293,6 @@ class FilebenchOutput(Output[Settings]):
         return sum(
             round(phase.rows(source.job, source.passes_by).total("ops", span) * source.times) for source in counted
         )
-
-    def _latencies(
-        self, phase: PhaseRecord, pairs: Sequence[tuple[str, str]], span: Span
-    ) -> tuple[int, tuple[int, ...]]:
-        """Give the least latency, in ns to its bucket, and counts by powers of two."""
-        least, counts = [], np.zeros(_BUCKETS, dtype=np.int64)
-        for job, operation in pairs:
-            rows = phase.buckets(job, operation, "latency")
-            inside = rows.within(span)
-            lowest = bucket_lowest_ns(rows.column("bucket")[inside])
-            if not len(lowest):
-                continue
-            least.append(int(lowest.min()))
-            if self.settings.workload.has_histograms:
-                powers = np.array([int(value).bit_length() for value in lowest])
-                np.add.at(counts, np.minimum(powers, _BUCKETS - 1), rows.column("n")[inside])
-        return min(least, default=0), tuple(int(count) for count in counts)
 
     # -- beside --------------------------------------------------------------------------------------------------------
 

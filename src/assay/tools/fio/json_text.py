@@ -1,7 +1,8 @@
 """fio's JSON of a run: its keys, in its units.
 
 What Assay does not know is left out, but for keys that programs read without looking whether they are there; those are 0
-(`slat_ns`, `trim`, context switches and faults). docs/tools/fio.md lists them.
+(`slat_ns`, `trim`, context switches and faults). docs/tools/fio.md lists them. Rates of several clients that have no sum are
+null.
 """
 
 import datetime as dt
@@ -81,9 +82,9 @@ def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
     return {
         "io_bytes": part.bytes,
         "io_kbytes": part.bytes >> 10,
-        "bw_bytes": int(part.bytes_per_s),
-        "bw": int(part.bytes_per_s) >> 10,
-        "iops": round(part.iops, 6),
+        "bw_bytes": None if part.bytes_per_s is None else int(part.bytes_per_s),
+        "bw": None if part.bytes_per_s is None else int(part.bytes_per_s) >> 10,
+        "iops": None if part.iops is None else round(part.iops, 6),
         "runtime": part.runtime_ms,
         "total_ios": part.ops,
         "short_ios": 0,

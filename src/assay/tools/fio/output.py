@@ -17,6 +17,7 @@ from assay.tools.fio.loop import READ, TRIM, WRITE
 from assay.tools.fio.totals import Direction, Latency, Reported, reported
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
+from assay.units import ABSENT
 
 _LETTERS = 4
 _TAIL = 10
@@ -44,6 +45,7 @@ class FioOutput(Output[Settings]):
         lines.append(
             "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
+        lines += _sumless(self._found)
         lines += _few(self._found)
         lines += _steady(self.run.phases)
         if any(part.ops == 0 for one in self._found for part in one.directions):
@@ -66,6 +68,13 @@ def _steady(phases: Sequence[PhaseRecord]) -> Iterator[str]:
         if phase.phase.steady is not None and phase.finished is not None:
             is_met = any(one.stopped_by is events.StoppedBy.STEADY for one in phase.finished.workers)
             yield f"fio: {phase.phase.title}: steady state was {'attained' if is_met else 'not attained'}."
+
+
+def _sumless(found: Sequence[Reported]) -> Iterator[str]:
+    """Name jobs without rates."""
+    for one in found:
+        if not all(part.is_sum for part in one.directions):
+            yield f"fio: {one.settings.name}: the clients were hardly at work together, so there is no sum of their rates."
 
 
 def _few(found: Sequence[Reported]) -> Iterator[str]:
@@ -154,11 +163,13 @@ def _issued(one: Reported) -> str:
 
 
 def _status(name: str, parts: Sequence[Direction]) -> str:
-    rates = [part.bytes_per_s for part in parts]
+    rates = [part.bytes_per_s for part in parts if part.bytes_per_s is not None]
     times = [part.runtime_ms for part in parts]
     moved = sum(part.bytes for part in parts)
-    together = moved * 1e9 / longest if (longest := max(part.runtime_ns for part in parts)) else 0.0
-    low, high = min(rates), max(rates)
+    together: float | None = moved * 1e9 / longest if (longest := max(part.runtime_ns for part in parts)) else 0.0
+    if len(rates) < len(parts):
+        together = None
+    low, high = min(rates, default=None), max(rates, default=None)
     return (
         f"{name.upper():>7}: bw={binary(together)}/s ({decimal(together)}/s), {binary(low)}/s-{binary(high)}/s"
         f" ({decimal(low)}/s-{decimal(high)}/s), io={binary(moved)} ({decimal(moved)}), run={min(times)}-{max(times)}msec"
@@ -168,22 +179,24 @@ def _status(name: str, parts: Sequence[Direction]) -> str:
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def number(value: float) -> str:
+def number(value: float | None) -> str:
     """Write a count in four letters or so: 9428, 28.4k."""
     return _short(value, 1000, ("", "k", "M", "G", "T"))
 
 
-def binary(value: float) -> str:
+def binary(value: float | None) -> str:
     """Write bytes in powers of 1024."""
     return _short(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
 
 
-def decimal(value: float) -> str:
+def decimal(value: float | None) -> str:
     """Write bytes in powers of 1000."""
     return _short(value, 1000, ("B", "kB", "MB", "GB", "TB", "PB"))
 
 
-def _short(value: float, step: int, units: Sequence[str]) -> str:
+def _short(value: float | None, step: int, units: Sequence[str]) -> str:
+    if value is None:
+        return ABSENT
     power = 0
     while len(f"{value:.0f}") > _LETTERS and power + 1 < len(units):
         value, power = value / step, power + 1

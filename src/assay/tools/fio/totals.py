@@ -1,8 +1,10 @@
 """What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the law of its latencies.
 
 The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
-workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time. A
-latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
+workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time.
+Of several clients, counts and time are of the part in which all were at work, where that is clearly less than all of it;
+where it is too little there is no rate (`window_of_all`).
+A latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
 follows (`clat`), which Assay does not.
 Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.
 """
@@ -17,12 +19,13 @@ import numpy as np
 from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
-from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones, groups
 from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
 from assay.tools.fio.loop import READ, TRIM, WRITE, extent_name
+from assay.tools.measured import Totals, cpu_ns
+from assay.tools.over_clients import window_of_all
 
 _NS_PER_MS = 1e6
 _PERCENT = 100
@@ -59,17 +62,24 @@ class Direction:
     value_ns: IntArray
     counts: IntArray
     samples: tuple[FloatArray, FloatArray]
-    """IOPS and bytes a second of each whole half second, which is what fio samples."""
+    """IOPS and bytes a second of each whole half second, which is what fio samples; none where there is no sum."""
+    is_sum: bool = True
+    """Whether rates can be given; not where several clients were hardly at work together."""
 
     @property
-    def iops(self) -> float:
+    def iops(self) -> float | None:
         """I/Os a second."""
-        return self.ops * 1e9 / self.runtime_ns if self.runtime_ns else 0.0
+        return self._per_s(self.ops)
 
     @property
-    def bytes_per_s(self) -> float:
+    def bytes_per_s(self) -> float | None:
         """Bytes a second."""
-        return self.bytes * 1e9 / self.runtime_ns if self.runtime_ns else 0.0
+        return self._per_s(self.bytes)
+
+    def _per_s(self, amount: int) -> float | None:
+        if not self.is_sum:
+            return None
+        return amount * 1e9 / self.runtime_ns if self.runtime_ns else 0.0
 
     @property
     def runtime_ms(self) -> int:
@@ -116,51 +126,74 @@ def _groups(settings: Settings) -> Iterator[tuple[int, list[Clone]]]:
     yield from by_group.items()
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A job that began."""
+
+    member: Clone
+    phase: PhaseRecord
+    window: Span
+    """What rates are divided by."""
+    counted: Span | None
+    """Intervals that are counted; None: all, of which the first and the last reach beyond the window."""
+    is_sum: bool
+
+
+def _part(run: RunRecord, member: Clone) -> _Part | None:
+    phase = next((one for one in run.phases if any(job.name == member.name for job in one.phase.jobs)), None)
+    if phase is None:
+        return None
+    window, of_all = _window(phase, member), window_of_all(run, phase, member.name)
+    if of_all is not None and of_all.has_sum and of_all.counted != phase.whole:
+        return _Part(member, phase, of_all.span, of_all.counted, is_sum=True)
+    counted = Span(window.begin_ns, phase.whole.end_ns) if member.settings.size.ramp_s else None
+    return _Part(member, phase, window, counted, is_sum=of_all is None or of_all.has_sum)
+
+
 def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
-    found = [(member, phase) for member in members if (phase := _phase_of(run, member)) is not None]
+    found = [part for member in members if (part := _part(run, member)) is not None]
     job = members[0].settings
-    windows = [_window(phase, member) for member, phase in found]
-    runtime_ns = max((round(span.seconds * 1e9) for span in windows), default=0)
+    runtime_ns = max((round(part.window.seconds * 1e9) for part in found), default=0)
     directions = tuple(
         made
         for name in (READ, WRITE, TRIM)
-        if (made := _direction(name, list(zip(found, windows, strict=True)), runtime_ns, job.percentiles)) is not None
+        if (made := _direction(name, found, runtime_ns, job.percentiles)) is not None
     )
-    cpu = [_cpu_ns(phase, member, span) for (member, phase), span in zip(found, windows, strict=True)]
     # Of several clients, each has the workers of the job.
-    counts = [len(phase.workers_at(member.name)) or member.workers for member, phase in found]
-    whole = sum(count * round(span.seconds * 1e9) for count, span in zip(counts, windows, strict=True))
-    user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
+    counts = [len(part.phase.workers_at(part.member.name)) or part.member.workers for part in found]
+    whole = sum(count * round(part.window.seconds * 1e9) for count, part in zip(counts, found, strict=True))
+    user, system = (
+        _PERCENT * sum(cpu_ns(part.phase, name, part.member.name, part.counted) for part in found) / whole
+        if whole
+        else 0.0
+        for name in ("user_cpu_ns", "system_cpu_ns")
+    )
     return Reported(
         job, group, sum(member.workers for member in members), directions, _error(run, members, found), user, system
     )
 
 
-def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[tuple[Clone, PhaseRecord]]) -> int:
+def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[_Part]) -> int:
     """Give the errno that fio would call a job's error."""
     counts = [
         (error.count, error.errno)
-        for member, phase in found
-        for error in (phase.finished.errors if phase.finished else ())
-        if error.job == member.name
+        for part in found
+        for error in (part.phase.finished.errors if part.phase.finished else ())
+        if error.job == part.member.name
     ]
     if counts:
         return max(counts)[1]
     ended = run.first(events.Error)
-    is_whole = len(found) == len(members) and all(phase.finished for _, phase in found)
+    is_whole = len(found) == len(members) and all(part.phase.finished for part in found)
     if ended is not None and not is_whole:
         return ended.errno or errno.EIO
     is_any = any(
         rows.total("errors")
-        for member, phase in found
-        for (of, _), rows in phase.operation_rows.items()
-        if of == member.name
+        for part in found
+        for (of, _), rows in part.phase.operation_rows.items()
+        if of == part.member.name
     )
     return errno.EIO if is_any else 0
-
-
-def _phase_of(run: RunRecord, member: Clone) -> PhaseRecord | None:
-    return next((phase for phase in run.phases if any(job.name == member.name for job in phase.phase.jobs)), None)
 
 
 def _window(phase: PhaseRecord, member: Clone) -> Span:
@@ -181,17 +214,6 @@ def _window(phase: PhaseRecord, member: Clone) -> Span:
     return Span(min(begin, end), end)
 
 
-def _cpu_ns(phase: PhaseRecord, member: Clone, window: Span) -> tuple[int, int]:
-    """Give the CPU time of the workers, user and system, that of a ramp left out."""
-    at_end = phase.workers_at(member.name).values()
-    before = phase.workers_at(member.name, window.begin_ns).values() if member.settings.size.ramp_s else ()
-    user_ns, system_ns = (
-        sum(one[name] or 0 for one in at_end) - sum(one[name] or 0 for one in before)
-        for name in ("user_cpu_ns", "system_cpu_ns")
-    )
-    return user_ns, system_ns
-
-
 def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
     """Name the operations that fio counts as reads, writes or trims; empty: it has none.
 
@@ -208,40 +230,35 @@ def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
     return {direction: None} if reads or is_written else {}
 
 
-def _direction(
-    name: str, members: list[tuple[tuple[Clone, PhaseRecord], Span]], runtime_ns: int, percentiles: Sequence[float]
-) -> Direction | None:
+def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: Sequence[float]) -> Direction | None:
     ops = moved = latency_ns = largest = 0
-    buckets, counts = [], []
+    buckets: list[tuple[IntArray, IntArray]] = []
     done_in, moved_in = np.zeros(0), np.zeros(0)
     is_there = False
-    for (member, phase), window in members:
-        job = member.settings
-        # The first and the last interval reach beyond the window; only a ramp leaves whole ones out.
-        span = Span(window.begin_ns, phase.whole.end_ns) if job.size.ramp_s else None
-        for operation, bytes_each in operations_of(job, name).items():
+    is_sum = all(part.is_sum for part in parts)
+    for part in parts:
+        member, phase = part.member, part.phase
+        for operation, bytes_each in operations_of(member.settings, name).items():
             is_there = True
+            of = Totals(phase, ((member.name, operation),), part.counted)
+            ops += of.ops
+            moved += of.bytes if bytes_each is None else of.ops * bytes_each
+            latency_ns += of.latency_sum_ns
+            largest = max(largest, of.latency_max_ns)
+            buckets.append(of.buckets)
             rows = phase.rows(member.name, operation)
-            done = rows.total("ops", span)
-            ops += done
-            moved += rows.total("bytes", span) if bytes_each is None else done * bytes_each
-            latency_ns += rows.total("latency_sum_ns", span)
-            inside_ns = OperationLatency(phase, member.name, operation, "latency", span or phase.whole).largest_ns
-            largest = max(largest, round(inside_ns))
-            sampled = _sampled(rows, "ops", window)
+            sampled = _sampled(rows, "ops", part.window)
             done_in = _added(done_in, sampled)
-            moved_in = _added(moved_in, _sampled(rows, "bytes", window) if bytes_each is None else sampled * bytes_each)
-            filled = phase.buckets(member.name, operation, "latency")
-            inside = filled.within(span) if span else slice(None)
-            buckets.append(filled.column("bucket")[inside])
-            counts.append(filled.column("n")[inside])
+            moved_in = _added(
+                moved_in, _sampled(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
+            )
     if not is_there:
         return None
-    bucket = np.concatenate([np.empty(0, dtype=np.int64), *buckets])
-    count = np.concatenate([np.empty(0, dtype=np.int64), *counts])
+    bucket, count = (np.concatenate([each[i] for each in buckets]) for i in (0, 1))
     values = histogram.bucket_middle_ns(bucket)
     latency = _latency(bucket, count, latency_ns, largest, percentiles) if count.sum() else None
-    return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, (done_in, moved_in))
+    samples = (done_in, moved_in) if is_sum else (np.zeros(0), np.zeros(0))
+    return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, samples, is_sum)
 
 
 def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:

@@ -177,7 +177,7 @@ def _bars(measured: Measured) -> Iterator[Figure]:
         rows = []
         for load in measured.settings.loads():
             sums = measured.sums(load, count)
-            if sums is not None:
+            if sums is not None and sums.total is not None and sums.parent is not None:
                 amounts = [child.amount for child in sums.children]
                 most = max(amounts, default=0.0)
                 even = min(amounts) / most if most else None

@@ -7,7 +7,7 @@ from assay.tools.iozone import banner
 from assay.tools.iozone.columns import EXTENSION_TESTS, VECTORED_TESTS, Column
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.settings import Settings
-from assay.tools.iozone.values import Measured
+from assay.tools.iozone.values import Numbers
 
 _UPPER_LINE = f"{'random':>68}{'random':>10}{'bkwd':>9}{'record':>10}{'stride':>10}" + " " * 36
 _LOWER_LINE = (
@@ -23,7 +23,7 @@ _TIMER_NOTE = (
 )
 
 
-def text(measured: Measured) -> str:
+def text(measured: Numbers) -> str:
     """Print the table and, with -R, the reports."""
     settings = measured.settings
     lines = [*_heading(settings), *(line for cell in settings.matrix.cells() if (line := _row(measured, cell)))]
@@ -32,7 +32,7 @@ def text(measured: Measured) -> str:
     return "".join(f"{line}\n" for line in lines) + end + reports + _timer_note(measured)
 
 
-def sheet(measured: Measured) -> list[Entry]:
+def sheet(measured: Numbers) -> list[Entry]:
     """Lay the worksheet out: the reports one below the other."""
     settings = measured.settings
     entries: list[Entry] = [
@@ -53,7 +53,7 @@ def sheet(measured: Measured) -> list[Entry]:
     return entries
 
 
-def report_rows(measured: Measured, column: Column) -> Iterator[tuple[int, list[int]]]:
+def report_rows(measured: Numbers, column: Column) -> Iterator[tuple[int, list[int]]]:
     """Give a report's rows: file size, then a value for each record size that fits, 0 for what was left out."""
     matrix = measured.settings.matrix
     for file_kib in matrix.file_sizes():
@@ -82,7 +82,7 @@ def _heading(settings: Settings) -> tuple[str, str]:
     return upper, lower
 
 
-def _row(measured: Measured, cell: Cell) -> str | None:
+def _row(measured: Numbers, cell: Cell) -> str | None:
     """Print a row; None where nothing of it was measured."""
     settings = measured.settings
     done = set(settings.columns())
@@ -99,7 +99,7 @@ def _cell(column: Column, value: int | None) -> str:
     return f"{value:{column.width}d}"
 
 
-def _report(measured: Measured) -> Iterator[str]:
+def _report(measured: Numbers) -> Iterator[str]:
     for column in measured.settings.reported():
         heads = "".join(f'  "{record_kib}"' for record_kib in measured.settings.matrix.record_sizes())
         yield f'\n"{column.report} report"\n      {heads}\n'
@@ -107,6 +107,6 @@ def _report(measured: Measured) -> Iterator[str]:
             yield f'"{file_kib}"  ' + "".join(f" {value} " for value in values) + "\n"
 
 
-def _timer_note(measured: Measured) -> str:
+def _timer_note(measured: Numbers) -> str:
     below = [cell.record_kib for cell in measured.settings.matrix.cells() if measured.is_below_timer(cell)]
     return _TIMER_NOTE.format(max(below)) if below else ""

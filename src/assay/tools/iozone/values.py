@@ -11,6 +11,7 @@ import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -20,9 +21,35 @@ from assay.tools.iozone.columns import Column, ThroughputTest
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.settings import Settings
 from assay.tools.measured import WorkerTotals, totals, workers
+from assay.tools.over_clients import Fold, has_sum
 
 _TIMER_S = 1e-6
 """IOzone's clock counts microseconds; it divides by no less."""
+
+
+class Numbers(Protocol):
+    """What is printed: the numbers of one client, or those of several, folded."""
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for."""
+
+    @property
+    def clients(self) -> int:
+        """Clients that each did it."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every phase of the Plan came to its end."""
+
+    def value(self, column: Column, cell: Cell) -> int | None:
+        """Give the number of a column in a row; 0 where the test is left out, None where it has no number yet."""
+
+    def is_below_timer(self, cell: Cell) -> bool:
+        """Whether a test of a cell took less than IOzone's clock can tell."""
+
+    def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
+        """Give the numbers of a test with so many children of each client; None where it was not ended."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +59,8 @@ class Measured:
     record: RunRecord
     settings: Settings
     phases: dict[str, PhaseRecord]
+    clients: int = 1
+    """Children of `-+m` are counted as those of one."""
 
     @classmethod
     def of(cls, run: RunRecord, settings: Settings) -> "Measured":
@@ -99,7 +128,54 @@ class Measured:
         phase = self.phases.get(throughput.phase_name(load, count))
         if phase is None or phase.finished is None:
             return None
-        return sums_of(phase, self.settings, count)
+        return dataclasses.replace(sums_of(phase, self.settings, count), is_sum=has_sum(self.record, phase))
+
+
+@dataclasses.dataclass(frozen=True)
+class OverClients:
+    """Several clients as one: a cell folded, the children of all together."""
+
+    parts: tuple[Measured, ...]
+    """Of each client."""
+    record: RunRecord
+    """Of all together."""
+    fold: Fold = Fold.MEAN
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for, of each client."""
+        return self.parts[0].settings
+
+    @property
+    def clients(self) -> int:
+        """Clients that each did it."""
+        return len(self.parts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all clients came to the end."""
+        return all(part.is_complete for part in self.parts)
+
+    def value(self, column: Column, cell: Cell) -> int | None:
+        """Fold the clients' printed numbers; None where one has none."""
+        values = [value for part in self.parts if (value := part.value(column, cell)) is not None]
+        if len(values) < len(self.parts):
+            return None
+        return math.floor((self.fold.time if self.settings.microseconds else self.fold.rate)(values))
+
+    def is_below_timer(self, cell: Cell) -> bool:
+        """Whether a test of a cell took a client less than IOzone's clock can tell."""
+        return any(part.is_below_timer(cell) for part in self.parts)
+
+    def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
+        """Give the numbers of the children of all clients; None where a client has not ended the test."""
+        found = [sums for part in self.parts if (sums := part.sums(load, count)) is not None]
+        name = throughput.phase_name(load, count)
+        phase = next((phase for phase in self.record.phases if phase.phase.name == name), None)
+        if phase is None or len(found) < len(self.parts):
+            return None
+        children = tuple(child for sums in found for child in sums.children)
+        return Sums(children, max(sums.parent_s for sums in found), has_sum(self.record, phase))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,15 +198,19 @@ class Sums:
     children: tuple[Child, ...]
     parent_s: float
     """From the start until all children were done, flush and close included."""
+    is_sum: bool = True
+    """Whether the children worked together long enough for sums of their rates."""
 
     @property
-    def total(self) -> float:
+    def total(self) -> float | None:
         """Sum of the children's rates."""
-        return sum(child.rate for child in self.children)
+        return sum(child.rate for child in self.children) if self.is_sum else None
 
     @property
-    def parent(self) -> float:
+    def parent(self) -> float | None:
         """What all did by the time of all."""
+        if not self.is_sum:
+            return None
         return sum(child.amount for child in self.children) / self.parent_s if self.parent_s > 0 else 0.0
 
     @property
@@ -151,7 +231,7 @@ class Sums:
     @property
     def mean(self) -> float:
         """Mean rate."""
-        return self.total / len(self.children) if self.children else 0.0
+        return sum(child.rate for child in self.children) / len(self.children) if self.children else 0.0
 
 
 def _least(values: list[float]) -> float:

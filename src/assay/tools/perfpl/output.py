@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from assay.analysis.statistics.levels import find_levels, settled
 from assay.targets import directories
 from assay.tools.front_end import Output
 from assay.tools.measured import Totals, totals, workers
+from assay.tools.over_clients import Fold
 from assay.tools.perfpl.plan import FILE
 from assay.tools.perfpl.settings import FORK, Settings
 from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
@@ -71,6 +72,17 @@ class Iterations:
     """Numbers of the iterations that were begun and did not write all their files."""
 
 
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table, of one client or folded over several."""
+
+    iteration: int
+    seconds: float
+    """By the clock of whole seconds."""
+    rate: float | None
+    """MB/s; None: it began and ended in one second."""
+
+
 def iterations(run: RunRecord, settings: Settings) -> Iterations:
     """Find the iterations of a run, whole or cut."""
     hello = run.first(events.Hello)
@@ -113,8 +125,26 @@ class PerfPlOutput(Output[Settings]):
     def text(self) -> str:
         """Print a run as the script does."""
         base = directories(self.run.plan)["target"]
-        rows = table(self.settings, [(iteration.number, iteration.clock_seconds) for iteration in self._found.whole])
-        return "\n".join([*_parameters(self.settings, str(base)), "", *rows, ""])
+        return "\n".join([*_parameters(self.settings, str(base)), "", *table(self.settings, self.rows), ""])
+
+    @property
+    def rows(self) -> list[TableRow]:
+        """Rows of the table."""
+        return [row_of(self.settings, each.number, each.clock_seconds) for each in self._found.whole]
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print the table of the mean, the slowest and the fastest client, of the iterations that each of them did whole."""
+        by_client = [{row.iteration: row for row in output.rows} for output in outputs]
+        done = [
+            [rows[number] for rows in by_client] for number in by_client[0] if all(number in rows for rows in by_client)
+        ]
+        settings = self.settings
+        return {
+            fold.label(len(outputs)): "\n".join(
+                [*table(settings, [fold.record(rows, lambda row: -row.seconds) for rows in done]), ""]
+            )
+            for fold in Fold
+        }
 
     def beside(self) -> str:
         """Say exact times, total work by total time, the warm-up, and what a file's time went into."""
@@ -146,7 +176,7 @@ class PerfPlOutput(Output[Settings]):
             warm_up=warm_up(seconds) or 0,
             words=" ".join(_sentences(self._found, capacity)[:2]),
             total=capacity * len(seconds) / float(seconds.sum()),
-            parts={name: [_mean_ns(iteration.parts[name]) or 0.0 for iteration in whole] for name in whole[0].parts},
+            parts={name: [iteration.parts[name].mean_ns or 0.0 for iteration in whole] for name in whole[0].parts},
             writes_per_file=self.settings.blocks_per_file,
         )
 
@@ -170,20 +200,24 @@ def _parameters(settings: Settings, base: str) -> list[str]:
     ]
 
 
-def table(settings: Settings, clock_seconds: Sequence[tuple[int, int]]) -> list[str]:
-    """Lay the table out from the number and the whole seconds of each iteration."""
+def row_of(settings: Settings, iteration: int, clock_seconds: int) -> TableRow:
+    """Work a row out."""
+    return TableRow(iteration, clock_seconds, settings.capacity_bytes / MIB / clock_seconds if clock_seconds else None)
+
+
+def table(settings: Settings, rows: Sequence[TableRow]) -> list[str]:
+    """Lay the table out."""
     capacity = settings.capacity_bytes / MIB
     first = (settings.block_size_bytes, settings.blocks_per_file * settings.files, _number(capacity))
-    rates = [capacity / seconds if seconds else None for _, seconds in clock_seconds]
     lines = [_SEPARATOR.join(COLUMNS)]
-    for (number, seconds), rate in zip(clock_seconds, rates, strict=True):
-        lines.append(_row(*first, number, seconds, _number(rate), _number(rate, times=_BITS)))
-    if clock_seconds:
-        known = [rate for rate in rates if rate is not None]
-        mean = sum(known) / len(known) if len(known) == len(rates) else None
-        mean_s = sum(seconds for _, seconds in clock_seconds) / len(clock_seconds)
-        lines.append(_row("Average", "", "", "", _number(mean_s), _number(mean), _number(mean, times=_BITS)))
+    lines += [_row(*first, row.iteration, *_cells(row)) for row in rows]
+    if rows:
+        lines.append(_row("Average", "", "", "", *_cells(Fold.MEAN.record(rows, lambda row: -row.seconds))))
     return lines
+
+
+def _cells(row: TableRow) -> tuple[str, str, str]:
+    return _number(row.seconds), _number(row.rate), _number(row.rate, times=_BITS)
 
 
 def _row(*cells: object) -> str:
@@ -204,13 +238,9 @@ def _exact_heading(iteration: Iteration) -> str:
 
 
 def _exact_row(iteration: Iteration, capacity: float) -> str:
-    parts = "".join(f"{format_ns(_mean_ns(part)):>10}" for part in iteration.parts.values())
+    parts = "".join(f"{format_ns(part.mean_ns):>10}" for part in iteration.parts.values())
     rates = f"{format_number(capacity / iteration.seconds):>10}{format_number(iteration.files / iteration.seconds):>10}"
     return f"{iteration.number:>9}{iteration.seconds:>14.6f}{rates}{parts}"
-
-
-def _mean_ns(part: Totals) -> float | None:
-    return part.latency_sum_ns / part.ops if part.ops else None
 
 
 def _sentences(found: Iterations, capacity: float) -> list[str]:

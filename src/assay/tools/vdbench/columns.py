@@ -7,7 +7,7 @@ from typing import Any
 from assay.analysis.record import PhaseRecord
 from assay.plan.walk import job_ops
 from assay.tools.vdbench.measured import MeasuredRun, RunSpan
-from assay.units import ABSENT, MIB
+from assay.units import ABSENT
 
 READ, WRITE = "read", "write"
 FILE_OPERATIONS = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr")
@@ -70,18 +70,17 @@ def storage_values(interval: RunSpan) -> dict[str, float | None]:
     """Give the values of a line of SDs, by the names of the flatfile."""
     reads, writes = (_of_kind(interval.record, kind) for kind in (READ, WRITE))
     both, read, write = interval.of([*reads, *writes]), interval.of(reads), interval.of(writes)
-    longest, deviation = interval.spread([*reads, *writes])
     return {
         "rate": both.rate,
-        "MB/sec": both.bytes_per_s / MIB,
-        "bytes/io": both.bytes / both.ops if both.ops else None,
-        "read%": 100 * read.ops / both.ops if both.ops else None,
+        "MB/sec": both.mib_per_s,
+        "bytes/io": both.totals.bytes / both.totals.ops if both.totals.ops else None,
+        "read%": 100 * read.totals.ops / both.totals.ops if both.totals.ops else None,
         "resp": both.mean_ms,
         "read_resp": read.mean_ms,
         "write_resp": write.mean_ms,
-        "resp_max": longest,
-        "resp_std": deviation,
-        "queue_depth": both.latency_sum_ns / interval.span.seconds / 1e9 if interval.span.seconds else None,
+        "resp_max": both.longest_ms,
+        "resp_std": both.deviation_ms,
+        "queue_depth": both.in_flight,
         **_cpu(interval),
     }
 
@@ -92,15 +91,15 @@ def file_values(interval: RunSpan) -> dict[str, float | None]:
     sums = {name: interval.of(pairs) for name, pairs in recorded.items()}
     asked = interval.of([pair for pairs in _asked_for(interval.record) for pair in pairs])
     read, write = sums[READ], sums[WRITE]
-    moved = read.ops + write.ops
+    moved = read.totals.ops + write.totals.ops
     values: dict[str, float | None] = {
         "rate": asked.rate,
         "resp": asked.mean_ms,
-        "read%": 100 * read.ops / moved if moved else None,
-        "MB_read": read.bytes_per_s / MIB,
-        "MB_write": write.bytes_per_s / MIB,
-        "MB/sec": (read.bytes_per_s + write.bytes_per_s) / MIB,
-        "Xfersize": (read.bytes + write.bytes) / moved if moved else None,
+        "read%": 100 * read.totals.ops / moved if moved else None,
+        "MB_read": read.mib_per_s,
+        "MB_write": write.mib_per_s,
+        "MB/sec": interval.of([*recorded[READ], *recorded[WRITE]]).mib_per_s,
+        "Xfersize": (read.totals.bytes + write.totals.bytes) / moved if moved else None,
         **_cpu(interval),
     }
     for name in _ASKED:

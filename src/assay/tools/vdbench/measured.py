@@ -2,7 +2,8 @@
 
 Times are issue to completion, as vdbench's are: an operation of a fixed rate that waits for a free thread waits outside of
 them (the run's own document has the response times from the arrival on). The mean is over whole intervals that begin after
-the warm-up, or without one after the first interval, as vdbench counts. CPU is of the whole machine.
+the warm-up, or without one after the first interval, as vdbench counts; of several clients over those in which all were at
+work, and without rates where these are too few. CPU is of the whole machine.
 """
 
 import dataclasses
@@ -11,13 +12,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.analysis.latency import OperationLatency
+from assay.analysis.histogram import bucket_middle_ns
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.window import Window
+from assay.tools.measured import Totals
+from assay.tools.over_clients import window_of_all
 from assay.tools.vdbench.runs import OneRun
+from assay.units import MIB
 
 _IDLE = ("idle_ns", "iowait_ns")
 _KERNEL = ("system_ns", "irq_ns", "softirq_ns")
+_NS_PER_MS = 1e6
 _TOLERANCE = 0.5
 """Of an interval: how far the end of the run may lie before that of its last interval."""
 
@@ -26,25 +32,50 @@ _TOLERANCE = 0.5
 class KindSums:
     """Operations of a kind in a span."""
 
-    ops: int
-    bytes: int
-    latency_sum_ns: int
-    seconds: float
+    totals: Totals
+    seconds: float | None
+    """None: there is no sum of the clients' rates."""
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> float | None:
         """Operations a second."""
-        return self.ops / self.seconds if self.seconds else 0.0
+        return self._per_s(self.totals.ops)
 
     @property
-    def bytes_per_s(self) -> float:
-        """Bytes a second."""
-        return self.bytes / self.seconds if self.seconds else 0.0
+    def mib_per_s(self) -> float | None:
+        """MiB a second."""
+        return self._per_s(self.totals.bytes / MIB)
+
+    @property
+    def in_flight(self) -> float | None:
+        """Mean number of them in flight."""
+        return self._per_s(self.totals.seconds) if self.seconds else None
+
+    def _per_s(self, amount: float) -> float | None:
+        if self.seconds is None:
+            return None
+        return amount / self.seconds if self.seconds else 0.0
 
     @property
     def mean_ms(self) -> float | None:
         """Mean response time; None: there was none."""
-        return self.latency_sum_ns / self.ops / 1e6 if self.ops else None
+        mean_ns = self.totals.mean_ns
+        return None if mean_ns is None else mean_ns / _NS_PER_MS
+
+    @property
+    def longest_ms(self) -> float | None:
+        """Longest response time; None: there was none."""
+        return self.totals.latency_max_ns / _NS_PER_MS if self.totals.buckets[1].sum() else None
+
+    @property
+    def deviation_ms(self) -> float | None:
+        """Standard deviation of the response times; None: there was none."""
+        bucket, count = self.totals.buckets
+        if not count.sum():
+            return None
+        values = bucket_middle_ns(bucket)
+        mean = float((values * count).sum() / count.sum())
+        return float(np.sqrt((count * (values - mean) ** 2).sum() / count.sum())) / _NS_PER_MS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,27 +85,12 @@ class RunSpan:
     label: str
     record: PhaseRecord
     span: Span
+    is_sum: bool
+    """Whether rates of all clients can be given."""
 
     def of(self, operations: Iterable[tuple[str, str]]) -> KindSums:
         """Sum operations up, each given as job and name."""
-        rows = [self.record.rows(job, name) for job, name in operations]
-        ops, moved, spent = (
-            sum(part.total(column, self.span) for part in rows) for column in ("ops", "bytes", "latency_sum_ns")
-        )
-        return KindSums(ops, moved, spent, self.span.seconds)
-
-    def spread(self, operations: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
-        """Give the longest response time and the standard deviation, in ms; None: there was none."""
-        parts = [OperationLatency(self.record, job, name, "latency", self.span) for job, name in operations]
-        parts = [part for part in parts if part.buckets()[1].sum()]
-        if not parts:
-            return None, None
-        values = np.concatenate([part.buckets()[0] for part in parts])
-        count = np.concatenate([part.buckets()[1] for part in parts])
-        mean = float((values * count).sum() / count.sum())
-        deviation = float(np.sqrt((count * (values - mean) ** 2).sum() / count.sum()))
-        longest = max(part.values.max or 0.0 for part in parts)
-        return longest / 1e6, deviation / 1e6
+        return KindSums(Totals(self.record, tuple(operations), self.span), self.span.seconds if self.is_sum else None)
 
     @functools.cached_property
     def cpu(self) -> tuple[float, float] | None:
@@ -120,11 +136,13 @@ def measured(run: RunRecord, asked: Sequence[OneRun]) -> tuple[MeasuredRun, ...]
     for record in run.phases:
         of = by_name.get(record.phase.name) or by_name.get(record.phase.name.removeprefix("format_for_"))
         if of is not None:
-            found.append(_measured(record, of))
+            found.append(_measured(record, of, window_of_all(run, record)))
     return tuple(found)
 
 
-def _measured(record: PhaseRecord, run: OneRun) -> MeasuredRun:
+def _measured(record: PhaseRecord, run: OneRun, of_all: Window | None) -> MeasuredRun:
+    is_sum = of_all is None or of_all.has_sum
+    shared = of_all.counted if of_all and is_sum else record.whole
     length_ns, is_layout = run.rd.interval * NS_PER_S, record.phase.name != run.name
     spans: dict[int, Span] = {}
     for part in record.grid:
@@ -133,12 +151,15 @@ def _measured(record: PhaseRecord, run: OneRun) -> MeasuredRun:
         number = number if is_layout else min(number, run.intervals)
         before = spans.get(number)
         spans[number] = Span(before.begin_ns if before else part.begin_ns, part.end_ns)
-    intervals = tuple(RunSpan(str(number), record, span) for number, span in sorted(spans.items()))
+    intervals = tuple(RunSpan(str(number), record, span, is_sum) for number, span in sorted(spans.items()))
     skipped = 0 if is_layout else run.ramp_s // run.rd.interval
     whole = [
         (int(each.label), each.span)
         for each in intervals
-        if int(each.label) > skipped and each.span.seconds >= _TOLERANCE * run.rd.interval
+        if int(each.label) > skipped
+        and each.span.seconds >= _TOLERANCE * run.rd.interval
+        and shared.begin_ns <= each.span.begin_ns
+        and each.span.end_ns <= shared.end_ns
     ]
     if not whole:
         # It ended by itself, before a whole interval was over.
@@ -148,5 +169,6 @@ def _measured(record: PhaseRecord, run: OneRun) -> MeasuredRun:
     mean = None
     if whole:
         span = Span(whole[0][1].begin_ns, whole[-1][1].end_ns)
-        mean = RunSpan(f"avg_{whole[0][0]}-{whole[-1][0]}", record, span)
+        is_sum = is_sum and shared.begin_ns <= span.begin_ns and span.end_ns <= shared.end_ns
+        mean = RunSpan(f"avg_{whole[0][0]}-{whole[-1][0]}", record, span, is_sum)
     return MeasuredRun(run, record, intervals, mean)

@@ -9,14 +9,16 @@ not the sum of the lines above it, because workers end at different times. CPU i
 sys and user as the kernel's counts of 1/100 s are; work that the kernel does on its own threads is not in it.
 """
 
+import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from assay.analysis.record import RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.targets import set_folder
 from assay.tools.front_end import Output
 from assay.tools.measured import totals
+from assay.tools.over_clients import Fold
 from assay.tools.vxbench.plan import FSYNC, transfer_names
 from assay.tools.vxbench.settings import Settings, Sharing
 from assay.tools.vxbench.users import UserTotals, together, users
@@ -26,6 +28,17 @@ if TYPE_CHECKING:
     from assay.report.figure import Figure
 
 
+@dataclasses.dataclass(frozen=True)
+class UserLine:
+    """A line of the text, of one client or folded over several."""
+
+    label: str
+    seconds: float
+    rate: float
+    system_cpu_ns: float | None
+    user_cpu_ns: float | None
+
+
 class VxBenchOutput(Output[Settings]):
     """What each worker did."""
 
@@ -33,15 +46,33 @@ class VxBenchOutput(Output[Settings]):
         """Print the run; of one that was cut, what was measured, and how much of it is missing."""
         run, settings = self.run, self.settings
         lines = [*_heading(run, settings)] if settings.is_verbose else []
-        if not settings.is_summary:
-            lines += [_line(f"user {user.number}:", user, settings) for user in users(run, settings)]
-        lines.append(_line("total:", together(run, settings), settings))
+        lines += [_line(line, settings) for line in self.lines]
         if settings.is_verbose:
             lines += _by_workload(run, settings)
         done = sum(totals(phase, name).ops for phase in run.phases for name in _transfers(settings))
         if done < settings.ios_asked:
             lines.append(f"incomplete: {done} of {settings.ios_asked} I/Os were done")
         return "\n".join(lines) + "\n"
+
+    @property
+    def lines(self) -> list[UserLine]:
+        """Lines of the users that are shown, and of all."""
+        _, unit_bytes = _unit(self.settings)
+        lone = [] if self.settings.is_summary else users(self.run, self.settings)
+        return [
+            *(_line_of(f"user {user.number}:", user, unit_bytes) for user in lone),
+            _line_of("total:", together(self.run, self.settings), unit_bytes),
+        ]
+
+    def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
+        """Print each line of the mean, the slowest and the fastest client."""
+        by_client = [*zip(*(output.lines for output in outputs), strict=True)]
+        return {
+            fold.label(len(outputs)): "".join(
+                f"{_line(fold.record(lines, lambda line: line.rate), self.settings)}\n" for lines in by_client
+            )
+            for fold in Fold
+        }
 
     def figures(self) -> "Sequence[Figure]":
         """Draw who got how much."""
@@ -51,18 +82,21 @@ class VxBenchOutput(Output[Settings]):
         return figures(users(self.run, self.settings), *_unit(self.settings)) if self.run.phases else ()
 
 
-def _line(label: str, user: UserTotals, settings: Settings) -> str:
-    unit, unit_bytes = _unit(settings)
-    system, own = _cpu(user.system_cpu_ns), _cpu(user.user_cpu_ns)
-    rate = user.rate(unit_bytes)
-    return f"{label:<8} {user.seconds:9.3f} sec {rate:12.2f} {unit}  cpu: {system:>7} sys {own:>7} user"
+def _line_of(label: str, user: UserTotals, unit_bytes: int) -> UserLine:
+    return UserLine(label, user.seconds, user.rate(unit_bytes), user.system_cpu_ns, user.user_cpu_ns)
+
+
+def _line(line: UserLine, settings: Settings) -> str:
+    unit, _ = _unit(settings)
+    system, own = _cpu(line.system_cpu_ns), _cpu(line.user_cpu_ns)
+    return f"{line.label:<8} {line.seconds:9.3f} sec {line.rate:12.2f} {unit}  cpu: {system:>7} sys {own:>7} user"
 
 
 def _unit(settings: Settings) -> tuple[str, int]:
     return ("MB/s", MIB) if settings.is_in_mb else ("KB/s", KIB)
 
 
-def _cpu(nanoseconds: int | None) -> str:
+def _cpu(nanoseconds: float | None) -> str:
     return ABSENT if nanoseconds is None else f"{nanoseconds / NS_PER_S:.2f}"
 
 
