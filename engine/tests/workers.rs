@@ -386,6 +386,34 @@ fn a_stop_is_heard_while_a_far_start_is_waited_for() {
 }
 
 #[test]
+fn a_pause_that_begins_before_the_agreed_start_is_part_of_the_phase() {
+    let job = job("readers", stop(Some(0.1), None, "each"));
+    let mut engine = Engine::start(vec![job], stop(Some(0.1), None, "each"));
+    while !matches!(engine.next().unwrap(), Event::Ready { .. }) {}
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written to a place of this function.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) }, 0);
+    let at = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 + 300_000_000;
+    let pid = engine.child.id() as i32;
+
+    // SAFETY: a child of this test, alive while it waits for its start.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGSTOP) }, 0);
+    engine.tell(json!({"control": "start", "phase_index": 0, "at_monotonic_ns": at}));
+    std::thread::sleep(Duration::from_millis(1500));
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGCONT) }, 0);
+    let events = engine.rest();
+
+    let late_ns = events.iter().find_map(|event| match event {
+        Event::Started { late_ns, .. } => *late_ns,
+        _ => None,
+    });
+    let paused = events.iter().filter(|event| matches!(event, Event::Paused { phase_index: 0, .. })).count();
+    assert!(late_ns.is_some_and(|late_ns| late_ns >= 1_000_000_000), "{late_ns:?}");
+    assert_eq!(paused, 1);
+}
+
+#[test]
 fn a_signal_is_heard_before_a_plan_has_come() {
     let mut engine = Engine::without_a_plan();
     assert!(matches!(engine.next(), Some(Event::Hello { .. })));

@@ -72,6 +72,14 @@ def of_clients(assay: Assay, run: str) -> dict[str, float]:
     return {result["client"]: result["iops"] for result in document["results"] if result["client"] is not None}
 
 
+def end_of_sum_s(assay: Assay, run: str) -> float:
+    """Until when a run has a sum of all clients; 0 where they hardly worked together, or the leader heard of one alone."""
+    document: dict[str, Any] = json.loads(assay("show", run, "--json").stdout)
+    (sum_,) = (result for result in document["results"] if result["client"] is None)
+    is_of_all = sum_["iops"] and document["sums"][0]["clients"] == len(MEASURED)
+    return float(sum_["window_s"][1]) if is_of_all else 0.0
+
+
 def test_what_a_lost_client_recorded_is_fetched_by_the_words_that_are_told(
     assay: Assay, home: Path, tmp_path: Path
 ) -> None:
@@ -84,6 +92,7 @@ def test_what_a_lost_client_recorded_is_fetched_by_the_words_that_are_told(
     told = re.search(r"'assay (collect \S+ --hosts local-2=local)'", " ".join(shown.split()))
     assert told, shown
     before = assay("ls", "--json", check=0).stdout
+    until_s = end_of_sum_s(assay, "last")
     done = assay(*told[1].split(), check=0)
 
     assert "local-2: collected" in done.stdout
@@ -91,6 +100,8 @@ def test_what_a_lost_client_recorded_is_fetched_by_the_words_that_are_told(
     assert run
     assert "its stream was collected later" in " ".join(assay("show", run[1]).stdout.split())
     assert set(of_clients(assay, run[1])) == set(MEASURED)
+    assert end_of_sum_s(assay, "last") >= until_s
+    assert assay("show", "last", "--json").stdout == assay("show", run[1], "--json").stdout
     assert len(json.loads(assay("ls", "--json", check=0).stdout)) == len(json.loads(before)) + 1
     assert not list(home.rglob("events.ndjson"))
 

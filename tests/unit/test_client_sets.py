@@ -1,5 +1,6 @@
 """Results of several clients against streams whose clocks, skews, rates and losses are known."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import events, plan
+from assay.analysis.arrays import IntArray
 from assay.analysis.observed import Observed
 from assay.analysis.record import RunRecord, read
 from assay.analysis.rows import Span
@@ -234,9 +236,15 @@ def test_a_run_that_is_split_into_clients_adds_up_to_itself(
     of_one, of_sum = judged(whole).results[0], sums(judged(MemorySet(its_plan, clients)))[0]
 
     assert histogram(one) == histogram(together)
-    assert (of_sum.ops, of_sum.bytes, of_sum.workers) == (of_one.ops, of_one.bytes, of_one.workers)
-    assert of_sum.iops == pytest.approx(of_one.iops, rel=1e-6)
-    assert of_sum.latency_ns == of_one.latency_ns
+    assert of_sum.window_s is not None
+    assert of_sum.ops is not None
+    assert of_one.ops is not None
+    begin_ns, end_ns = (one.phases[0].start_ns + round(edge_s * NS) for edge_s in of_sum.window_s)
+    rows = one.phases[0].rows("job", "read")
+    inside = Span(begin_ns, end_ns) if of_sum.ops < of_one.ops else None
+    assert (of_sum.ops, of_sum.bytes) == (rows.total("ops", inside), rows.total("bytes", inside))
+    assert of_sum.iops == pytest.approx(of_sum.ops * NS / (end_ns - begin_ns), rel=1e-6)
+    assert of_sum.workers == of_one.workers
     assert sorted(together.phases[0].workers_of("job")) == list(range(len(workers)))
 
 
@@ -470,7 +478,7 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     assert sum_.window_s == pytest.approx((0.0, 5.0), abs=1.001)
     assert (sum_.iops, sum_.iops_interval, sum_.throughput_bytes_per_s, sum_.limiter) == (None,) * 4
     assert (pieces.window_s, pieces.jain, pieces.spread, pieces.straggler) == (None,) * 4
-    assert pieces.all_at_work_s == pytest.approx((0.0, 6.0), abs=1e-2)
+    assert pieces.all_at_work_s == pytest.approx((0.0, 5.0), abs=1e-2)
     # Each by itself, over all of its own time.
     assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 100], rel=1e-2)
     assert [rate.throughput_bytes_per_s for rate in pieces.rates] == pytest.approx([1000 * 4096, 0.0], rel=1e-2)
@@ -510,8 +518,8 @@ def test_rates_of_clients_are_over_the_window_that_is_told() -> None:
     assert pieces.window_s == pytest.approx(sum_.window_s)
     assert pieces.window_s is not None
     length_s = pieces.window_s[1] - pieces.window_s[0]
-    assert [rate.iops * length_s for rate in pieces.rates] == pytest.approx([9650, 10_000])
-    assert pieces.all_at_work_s == pytest.approx((0.0, 9.65), abs=2e-3)
+    assert [rate.iops * length_s for rate in pieces.rates] == pytest.approx([9000, 9000])
+    assert pieces.all_at_work_s == pytest.approx((0.0, 9.0), abs=2e-3)
 
 
 # -- the start ---------------------------------------------------------------------------------------------------------
@@ -590,6 +598,46 @@ def cut_at(seconds: float, per_s: int = 1000) -> SyntheticRun:
     return run.phase([stream], seconds=seconds, counters=QUIET, is_cut=True)
 
 
+def planned(late_s: float, seconds: float, paused_s: float = 0.0, *, is_lost: bool = False) -> tuple[Client, IntArray]:
+    """A client of 1000 operations a second, and when it completed each after the agreed start; pauses begin at 1.234 s."""
+    stream = steady_stream(per_s=1000, seconds=seconds, latency_ns=100_000)
+    pause_ns = round(1.234 * NS)
+    worked = (stream.done_ns <= pause_ns) | (stream.done_ns > pause_ns + round(paused_s * NS))
+    stream = dataclasses.replace(stream, done_ns=stream.done_ns[worked], latency_ns=stream.latency_ns[worked])
+    run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1))
+    run.phase([stream], seconds=seconds, counters=QUIET, is_cut=is_lost)
+    late_ns = round(late_s * NS)
+    client = Client("", run if is_lost else run.end(), late_ns=late_ns, lost=lost_at(seconds) if is_lost else None)
+    return client, stream.done_ns + late_ns
+
+
+@pytest.mark.parametrize(
+    "clients",
+    [
+        [planned(0, 3.43), planned(0, 3.43), planned(0, 3.5)],
+        [planned(0, 3.5), planned(0.07, 3.5), planned(0.035, 3.5)],
+        [planned(0, 3.5), planned(0.13, 3.4), planned(0.09, 3.5)],
+        [planned(0, 3.5), planned(0, 3.42, 1.5), planned(0.03, 3.5)],
+        [planned(0, 3.47), planned(0.02, 3.5), planned(0.05, 2.83, is_lost=True)],
+    ],
+)
+def test_a_sum_is_of_the_time_in_which_all_clients_worked_and_of_no_more(
+    clients: list[tuple[Client, IntArray]],
+) -> None:
+    named = [dataclasses.replace(client, name=f"h{number}") for number, (client, _) in enumerate(clients)]
+
+    (sum_,) = sums(judged(MemorySet(named[0].run.plan, named)))
+
+    assert sum_.window_s is not None
+    begin_s, end_s = sum_.window_s
+    done = np.concatenate([done_ns for _, done_ns in clients]) / NS
+    by_hand = ((done > begin_s) & (done <= end_s)).sum() / (end_s - begin_s)
+    assert sum_.iops == pytest.approx(by_hand, rel=1e-3)
+    assert begin_s >= max(done_ns[0] / NS for _, done_ns in clients) - 0.002
+    assert end_s <= min(done_ns[-1] / NS for _, done_ns in clients) + 0.003
+    assert end_s - begin_s > 2.4
+
+
 def late_and_lost(late_s: float) -> MemorySet:
     """Three clients of 1000 operations a second: h1 begins late, h2 is lost after 8 s."""
     return MemorySet(
@@ -657,6 +705,20 @@ def test_a_stream_that_was_collected_later_makes_its_phase_whole() -> None:
     assert [result.ops for result in sums(document)] == [11_000] * 3
     assert all("clients-lost" not in ids(result) for result in sums(document))
     assert document.clients[1].is_complete
+
+
+def test_a_sum_ends_where_a_lost_client_stopped_whose_stream_was_collected_later() -> None:
+    stopped = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=6.4, latency_ns=500_000)
+    stopped.phase([stream], seconds=6.4, counters=QUIET, stopped_by=events.StoppedBy.CONTROL)
+    lost = msgspec.structs.replace(lost_at(6.0), phase_index=0, is_collected=True)
+    clients = [Client("h1", steady(1000)), Client("h2", stopped.end(), lost=lost), Client("h3", steady(1000))]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    assert sum_.window_s == pytest.approx((0.0, 6.0))
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
+    assert "the sum is of 6.00 s before" in text_of(sum_, "clients-lost")
 
 
 def test_a_client_that_never_began_makes_a_sum_of_fewer() -> None:
@@ -1339,9 +1401,27 @@ def test_a_pause_is_marked_with_the_client_that_had_it() -> None:
 
     document = judged(MemorySet(ONE_PHASE, [Client("a", steady(100)), Client("b", paused, offset_ns=9 * NS)]))
 
+    (finding,) = [finding for finding in sums(document)[0].findings if finding.id == "client-paused"]
+    assert finding.severity == "invalid"
+    assert finding.text.startswith("b stood still for 2.00 s, 4.00 s into the phase: suspended")
     (mark,) = [mark for mark in document.marks if "stood still" in mark.label]
     assert mark.label == "b stood still for 2.00 s"
     assert mark.phase_s == pytest.approx(4.0, abs=1e-6)
+
+
+def test_a_pause_outside_the_window_of_the_sum_is_reported_with_its_client() -> None:
+    late = Client("b", steady(1000), late_ns=900_000_000)
+    late.run.say(events.Paused(t_ns=10 * NS, phase_index=0, begun_ns=8_700_000_000, paused_ns=1_300_000_000))
+
+    document = judged(MemorySet(ONE_PHASE, [Client("a", steady(1000)), late, Client("c", steady(1000))]))
+
+    (sum_,) = sums(document)
+    assert [(mark.label, mark.phase_s) for mark in document.marks] == [("b stood still for 1.30 s", 0.0)]
+    # Its start was due 0.4 s after the pause began, and it ended 0.9 s after the others.
+    assert sum_.window_s == pytest.approx((1.0, 10.0), abs=1e-3)
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
+    assert "client-paused" in ids(sum_, "weak")
+    assert "b stood still for 1.30 s, 0 ns into the phase" in text_of(sum_, "client-paused")
 
 
 def test_a_mark_of_a_set_counts_from_the_time_agreed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from assay.bundle import RunBundle
+from assay.bundle.catalog import resolve
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, Role, Share
 from assay.bundle.completing import COMPLETES, complete
 from assay.bundle.kept_marks import MarkGiven, add_mark, kept_mark
@@ -62,7 +63,7 @@ def test_a_completed_run_has_all_of_both_and_says_which_it_completes(tmp_path: P
     part.verify()
 
 
-def test_tags_note_and_marks_go_along_and_the_name_stays_with_the_first(tmp_path: Path) -> None:
+def test_remarks_and_marks_go_along_and_the_name_and_last_are_those_of_the_completed_run(tmp_path: Path) -> None:
     part = sealed(tmp_path, {"a": 4, "b": 1})
     said = Remarks(name="before", tags=("ssd", "night"), note="disk pulled")
     write_remarks(part.path, said)
@@ -73,7 +74,8 @@ def test_tags_note_and_marks_go_along_and_the_name_stays_with_the_first(tmp_path
 
     made = complete(part, {"b": read_stream(tmp_path, "b.ndjson")}, client_set(None), tmp_path)
 
-    assert (made.remarks, part.remarks) == (Remarks(tags=said.tags, note=said.note), said)
+    assert (made.remarks, part.remarks) == (said, Remarks(tags=said.tags, note=said.note))
+    assert resolve("last", tmp_path) == resolve("before", tmp_path) == made.path
     assert list(made.marks) == marks
 
 

@@ -61,6 +61,7 @@ pub fn run(
         sampler,
         stalls,
         pauses: Pauses::of_this_thread(),
+        early_pause: None,
         phase_stonewall: phase_rule.is_stonewall(),
         growth,
         ramp_ns: (phase.ramp_s * 1e9) as u64,

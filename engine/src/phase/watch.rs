@@ -40,6 +40,13 @@ struct Order {
     agreed_monotonic_ns: Option<u64>,
 }
 
+/// Time in which the client stood still.
+pub(super) struct Pause {
+    begun_ns: u64,
+    ended_ns: u64,
+    paused_ns: u64,
+}
+
 /// A phase between ready and finished.
 pub(super) struct Watch<'a> {
     pub emitter: &'a Emitter,
@@ -51,6 +58,8 @@ pub(super) struct Watch<'a> {
     pub sampler: Sampler<'a>,
     pub stalls: Stalls,
     pub pauses: Pauses,
+    /// The last pause before the phase began, in case it reaches into it.
+    pub early_pause: Option<Pause>,
     /// Whether the first worker that stops ends all jobs.
     pub phase_stonewall: bool,
     pub growth: Growth,
@@ -71,6 +80,9 @@ impl Watch<'_> {
         let Some(order) = self.wait_for_order()? else {
             return Ok((PhaseEnd::Stopped, Vec::new()));
         };
+        let ordered_ns = self.emitter.now_ns();
+        let due_ns = order.agreed_monotonic_ns.map_or(ordered_ns, |_| order.start_ns);
+        self.pauses.begin();
         self.sampler.begin(self.emitter);
         let start_ns = order.start_ns.max(self.emitter.now_ns() + self.waking_ns());
         self.emitter.emit(&Event::Started {
@@ -80,6 +92,10 @@ impl Watch<'_> {
             late_ns: order.agreed_monotonic_ns.map(|at| self.emitter.clock().monotonic_at_zero_ns() + start_ns - at),
         });
         crew.start(start_ns, order.agreed_monotonic_ns.is_some());
+        self.early_pause = self.pause_since(ordered_ns, start_ns - ordered_ns).or(self.early_pause.take());
+        if let Some(pause) = self.early_pause.take().filter(|pause| pause.ended_ns > due_ns) {
+            self.report(&pause);
+        }
         self.watch(start_ns)?;
         self.sampler.end(self.emitter);
         let Self { emitter, phase_index, jobs, sampler, ending, ramped, .. } = self;
@@ -140,7 +156,11 @@ impl Watch<'_> {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(order);
             }
-            match self.inbox.receive(left)? {
+            let (begun_ns, wait) = (self.emitter.now_ns(), left.unwrap_or(Duration::from_nanos(LOOK_NS)));
+            self.pauses.begin();
+            let received = self.inbox.receive(Some(wait))?;
+            self.early_pause = self.pause_since(begun_ns, wait.as_nanos() as u64).or(self.early_pause.take());
+            match received {
                 Some(Message::Control(Control::Start { phase_index, at_monotonic_ns }))
                     if phase_index == self.phase_index =>
                 {
@@ -238,13 +258,23 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Say so if the client stood still while it wanted to sleep for `asked_ns`. A worker that was at an operation waited
+    /// Report if the client stood still while it wanted to sleep for `asked_ns`. A worker that was at an operation waited
     /// for the client then, not for the storage.
     fn look_for_pause(&mut self, begun_ns: u64, asked_ns: u64) {
-        let Some(paused_ns) = self.pauses.since_begin(asked_ns) else { return };
-        let (t_ns, phase_index) = (self.emitter.now_ns(), self.phase_index);
+        if let Some(pause) = self.pause_since(begun_ns, asked_ns) {
+            self.report(&pause);
+        }
+    }
+
+    fn pause_since(&self, begun_ns: u64, asked_ns: u64) -> Option<Pause> {
+        let paused_ns = self.pauses.since_begin(asked_ns)?;
+        Some(Pause { begun_ns, ended_ns: self.emitter.now_ns(), paused_ns })
+    }
+
+    fn report(&mut self, pause: &Pause) {
+        let Pause { begun_ns, ended_ns: t_ns, paused_ns } = *pause;
         self.stalls.excuse_until(t_ns);
-        self.emitter.emit(&Event::Paused { t_ns, phase_index, begun_ns, paused_ns });
+        self.emitter.emit(&Event::Paused { t_ns, phase_index: self.phase_index, begun_ns, paused_ns });
     }
 
     fn look_at_growth(&mut self) {

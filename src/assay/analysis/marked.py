@@ -84,19 +84,25 @@ def _stalls(run: RunRecord) -> Iterator[_Moment]:
 
 def _pauses(run: RunRecord) -> Iterator[_Moment]:
     if run.client_set is None:
-        yield from _pauses_of("the client", run, {})
+        yield from _pauses_of("the client", run, {}, {})
+    begins_ns = {index: phase.begin_ns for index, phase in run.of_set.items()}
     for client in run.members:
-        yield from _pauses_of(client.member.name, client.run, client.shift_ns)
+        yield from _pauses_of(client.member.name, client.run, client.shift_ns, begins_ns)
 
 
-def _pauses_of(who: str, run: RunRecord, shift_ns: Mapping[int, int]) -> Iterator[_Moment]:
+def _pauses_of(
+    who: str, run: RunRecord, shift_ns: Mapping[int, int], begins_ns: Mapping[int, int]
+) -> Iterator[_Moment]:
+    """Give the pauses of one client; one that reaches across the start of its phase is placed at the start."""
     for record in run.phases:
         shift = shift_ns.get(record.index, 0)
+        start_ns = begins_ns.get(record.index, record.start_ns)
         for pause in record.pauses:
             if pause.paused_ns / NS_PER_S >= thresholds.PAUSE_S:
                 text = f"{who} stood still for {format_seconds(pause.paused_ns / NS_PER_S)}"
                 during = Span(pause.begun_ns + shift, max(pause.t_ns, pause.begun_ns + 1) + shift)
-                yield _Moment(during.begin_ns, text, DETECTED, during=during)
+                is_across = during.begin_ns < start_ns < during.end_ns
+                yield _Moment(start_ns if is_across else during.begin_ns, text, DETECTED, during=during)
 
 
 def _changes(run: RunRecord, measured: Sequence[Result]) -> Iterator[_Moment]:

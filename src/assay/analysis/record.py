@@ -54,6 +54,8 @@ class PhaseRecord:
     steps: tuple[events.StepDone, ...]
     until_cut: tuple[Span, ...] = ()
     """Of a sum over clients that ends where one was lost: when each worker and each lost client was at work until then."""
+    is_sum_of_clients: bool = False
+    """Whether several clients did it."""
 
     @property
     def intervals(self) -> Rows:
@@ -309,7 +311,11 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
     return dataclasses.replace(
         together,
         phases=tuple(
-            dataclasses.replace(phase, until_cut=at_work_until_cut(times.phases[phase.index], happened))
+            dataclasses.replace(
+                phase,
+                until_cut=at_work_until_cut(times.phases[phase.index], happened),
+                is_sum_of_clients=len(times.phases[phase.index].clients) > 1,
+            )
             for phase in together.phases
         ),
         client_set=found,

@@ -8,6 +8,8 @@ interval, so that it is numbered by rounding down. The last tick of a phase may 
 the one before has its place.
 
 A phase's sum ends with the last interval of the first client that was lost in it: beyond, it would be one of fewer clients.
+A client that was lost is lost in a phase where its stream has no end of it, or the end is that of an engine that stopped
+because its leader or its worker was gone; what was collected of it later reaches to there.
 A client that did nothing in a phase is not in its sum, nor is one of which no interval is on record.
 """
 
@@ -27,6 +29,7 @@ from assay.bundle.tables import CLIENT
 from assay.clocks import Shift
 from assay.plan import Closed, Plan
 
+_CUT = frozenset({events.StoppedBy.CONTROL, events.StoppedBy.ERROR})
 _EARLY = 0.1
 """Of an interval, by which a tick may be before its time: clocks are rounded."""
 
@@ -43,7 +46,7 @@ class ClientPhase:
     shift: Shift
     """What has to be added to its times, at its start."""
     is_finished: bool
-    """Whether its stream has the end of the phase."""
+    """Whether it came to the end of the phase."""
     own_ns: IntArray
     """Its ticks, by its own clock."""
     set_ns: IntArray
@@ -111,7 +114,8 @@ class _Grid:
 def set_times(found: ClientSet, clients: Mapping[str, ClientView], clock: CommonClock, interval_s: float) -> SetTimes:
     """Put the ticks of all clients on the grids of the set."""
     interval_ns = max(1, round(interval_s * NS_PER_S))
-    begun = _begun(clients, clock)
+    lost = {member.name for member in found.members if member.lost is not None}
+    begun = _begun(clients, clock, lost)
     agreed = {start.phase_index: clock.of_leader(start.at_ns) for start in found.starts}
     begins = {
         index: agreed[index] if index in agreed else min(one.start_ns + one.shift.ns for one in of.values())
@@ -129,7 +133,9 @@ def set_times(found: ClientSet, clients: Mapping[str, ClientView], clock: Common
     return SetTimes(clock, dict(sorted(phases.items())), of_sums.select(columns))
 
 
-def _begun(clients: Mapping[str, ClientView], clock: CommonClock) -> dict[int, dict[str, ClientPhase]]:
+def _begun(
+    clients: Mapping[str, ClientView], clock: CommonClock, lost: Collection[str]
+) -> dict[int, dict[str, ClientPhase]]:
     """Find which clients began each phase, and when; those whose clocks are not known have no place in a sum."""
     nothing = np.empty(0, dtype=np.int64)
     found: dict[int, dict[str, ClientPhase]] = {}
@@ -142,11 +148,15 @@ def _begun(clients: Mapping[str, ClientView], clock: CommonClock) -> dict[int, d
                 start_ns=event.start_ns,
                 begun_ns=max(event.start_ns, _first_op_ns(view.plan, ended.get(event.phase_index)) or 0),
                 shift=shift,
-                is_finished=event.phase_index in ended,
+                is_finished=_came_to_the_end(ended.get(event.phase_index), is_lost=name in lost),
                 own_ns=nothing,
                 set_ns=nothing,
             )
     return found
+
+
+def _came_to_the_end(ended: events.PhaseFinished | None, *, is_lost: bool) -> bool:
+    return ended is not None and not (is_lost and ended.stopped_by in _CUT)
 
 
 def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:

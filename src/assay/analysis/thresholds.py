@@ -7,6 +7,8 @@ evidence. Shares lie between 0 and 1, times are in seconds.
 # -- window: when all workers are at work (barrier-to-barrier runs; docs/method, "Start skew") -------------------------
 OVERLAP_WHOLE = 0.95
 """Above this share of common time the whole span counts."""
+SUM_OUTSIDE = 0.0005
+"""A sum over clients may reach so far beyond their common time at each end, as a share of the span."""
 OVERLAP_SUM = 0.80
 """Below this share a sum over workers means nothing."""
 SKEW_SHARE = 0.01

@@ -10,6 +10,9 @@ and last completion:
 - below: only the intervals that lie wholly inside [max(first), min(last)], with a warning;
 - below 0.80: a sum means nothing.
 
+A sum over clients is trimmed to the intervals inside that time wherever more than 0.1 % of the span is outside: clients that
+start or end 70 ms apart in 3.5 s would make it 2 % too small.
+
 `Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of
 the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a phase which
 was stopped by its time while operations were outstanding lasts until that time: a device that hangs must not look fast.
@@ -56,6 +59,8 @@ class Window:
     """From the start of the first interval counted to the end of the last: which rows and samples belong to it."""
     at_work: AtWork | None = None
     """None: no worker did anything; or the phase was cut, and is no sum over clients that others came to the end of."""
+    is_trimmed: bool = False
+    """Whether only the intervals in which all workers were at work are counted."""
     lacks_interval: bool = False
     """Whether no whole interval lay in the part that is wanted, so that all of the phase stands for it."""
 
@@ -97,17 +102,21 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
         common=Span(max(firsts), max(*firsts, min(lasts))),
         end_ns=end_ns,
     )
-    is_trimmed = overlap < thresholds.OVERLAP_WHOLE
-    if not is_trimmed and record.phase.ramp_s <= 0:
-        return Window(Span(span.begin_ns, end_ns), record.whole, at_work)
-    limit_ns = min(lasts) if is_trimmed else record.whole.end_ns
-    inside = _inside(record, Span(max(firsts) if is_trimmed else ramp_end_ns, limit_ns), tolerance_ns)
-    if not inside:
+    whole_from, outside_ns = thresholds.OVERLAP_WHOLE, tolerance_ns
+    if record.is_sum_of_clients:
+        whole_from = 1 - 2 * thresholds.SUM_OUTSIDE
+        outside_ns = int(thresholds.SUM_OUTSIDE * span.seconds * NS_PER_S)
+    if overlap < whole_from and (inside := _inside(record, at_work.common, outside_ns)):
+        counted = Span(inside[0].begin_ns, inside[-1].end_ns)
+        return Window(Span(counted.begin_ns, min(counted.end_ns, end_ns)), counted, at_work, is_trimmed=True)
+    if overlap < thresholds.OVERLAP_WHOLE:
         return Window(Span(span.begin_ns, end_ns), record.whole, at_work, lacks_interval=True)
-    counted = Span(inside[0].begin_ns, inside[-1].end_ns)
-    reaches_end = counted.end_ns == record.whole.end_ns
-    used = Span(counted.begin_ns, end_ns if reaches_end else counted.end_ns)
-    return Window(used, counted, at_work)
+    if record.phase.ramp_s <= 0:
+        return Window(Span(span.begin_ns, end_ns), record.whole, at_work)
+    after_ramp = _inside(record, Span(ramp_end_ns, record.whole.end_ns), tolerance_ns)
+    if not after_ramp:
+        return Window(Span(span.begin_ns, end_ns), record.whole, at_work, lacks_interval=True)
+    return Window(Span(after_ramp[0].begin_ns, end_ns), Span(after_ramp[0].begin_ns, record.whole.end_ns), at_work)
 
 
 def _inside(record: PhaseRecord, limits: Span, tolerance_ns: int) -> Sequence[Span]:

@@ -10,7 +10,7 @@ from assay.analysis.set_times import PhaseOfSet
 def at_work_until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]) -> tuple[Span, ...]:
     """Give the work of each worker that finished, and of each lost client, as far as it lies before the cut.
 
-    A lost client says nothing of its workers: all of them are taken to have worked from its start on.
+    A lost client reports nothing of its workers: all of them are taken to have worked from its start to its last interval.
 
     Args:
         phase: Of the set.
@@ -27,7 +27,8 @@ def _until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]
     for name, times in phase.clients.items():
         if name in phase.cut_by:
             begin_ns = times.start_ns + times.shift.ns
-            yield Span(begin_ns, max(begin_ns, cut_ns))
+            last_ns = int(times.own_ns[-1]) + times.shift.ns
+            yield Span(begin_ns, max(begin_ns, min(last_ns, cut_ns)))
             continue
         for event in happened[name]:
             if not isinstance(event, events.PhaseFinished) or event.phase_index != phase.index:

@@ -1,9 +1,11 @@
 """A run of several clients with what was collected of one of them later.
 
 A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
-facts and times, tags, note and marks. Of the clients that were whole it has what the first has.
+facts and times, tags, note and marks. It takes over the name, and is the later of the two: who asks for `last` means it.
+Of the clients that were whole it has what the first has.
 """
 
+import contextlib
 import datetime as dt
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,12 +21,12 @@ from assay.bundle.inside import read_inside
 from assay.bundle.kept_marks import add_mark
 from assay.bundle.maker import MAKER, sign
 from assay.bundle.opened_folder import open_folder
-from assay.bundle.remarks import NOTHING, write_remarks
+from assay.bundle.remarks import NOTHING, change_remarks, write_remarks
 from assay.bundle.run_bundle import RunBundle, parquet, table_file
 from assay.bundle.run_folder import make_run_folder
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
-from assay.errors import BundleError
+from assay.errors import AssayError, BundleError
 from assay.events import Event
 from assay.host.facts import Fact
 
@@ -52,13 +54,23 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
     of.verify()
     head = files.read_head(of.path)
     assert isinstance(head, Manifest)  # noqa: S101 - it is sealed
-    path = make_run_folder(runs, dt.datetime.fromisoformat(of.info.started_utc), of.plan.name)
+    path = make_run_folder(runs, dt.datetime.fromisoformat(of.info.started_utc), of.plan.name, after=of.run_id)
     try:
         _write(path, of, head, collected, found)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+    _move_name(of, path)
     return RunBundle.open(path)
+
+
+def _move_name(of: RunBundle, path: Path) -> None:
+    """Give the run the name of the one that it completes, unless that cannot be changed: a name is of one run alone."""
+    if (name := of.remarks.name) is None:
+        return
+    with contextlib.suppress(AssayError):
+        change_remarks(of.path, lambda said: msgspec.structs.replace(said, name=None))
+        change_remarks(path, lambda said: msgspec.structs.replace(said, name=name))
 
 
 def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, Stream], found: ClientSet) -> None:
@@ -99,7 +111,7 @@ def _make_stream_folder(path: Path) -> None:
 
 
 def _say_of_it(path: Path, of: RunBundle, told: Mapping[str, Sequence[Event]], found: ClientSet) -> None:
-    """Take over tags, note and marks; the name stays with the run that has it.
+    """Take over tags, note and marks.
 
     Marks are of the time of the set, which begins earlier where a client is now known to have begun before the others.
     """

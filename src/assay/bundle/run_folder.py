@@ -11,28 +11,33 @@ from assay.outputs import way_to
 
 _SLUG_CHARACTERS = 40
 _NAME_TRIES = 8
+_NAMES = 1 << 32
 _NAME = re.compile(r"\d{8}T\d{6}Z-.*-[0-9a-f]{8}\Z")
 
 
-def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
+def make_run_folder(runs: Path, began: dt.datetime, about: str, *, after: str = "") -> Path:
     """Make the folder of a run and give its path.
 
     Args:
         runs: Where runs are kept; made if it is not there.
         began: When the run begins, in UTC.
         about: What it is about, in any words.
+        after: A run of the same moment that this one is listed after, as the newer of the two.
 
     Raises:
         InputError: a link on the way to the runs can be somebody else's.
         RunError: it cannot be made.
     """
-    stem = f"{began:%Y%m%dT%H%M%SZ}-{_slug(about)}"
+    stem, least = f"{began:%Y%m%dT%H%M%SZ}-{_slug(about)}", 0
+    if _NAME.match(after):
+        stem, _, digits = after.rpartition("-")
+        least = int(digits, 16) + 1
     try:
         with way_to(next(folder for folder in (runs, *runs.absolute().parents) if folder.exists())):
             make_folders(runs)
         with way_to(runs) as place:
             for _ in range(_NAME_TRIES):
-                name = f"{stem}-{secrets.token_hex(4)}"
+                name = f"{stem}-{least + secrets.randbelow(max(1, _NAMES - least)):08x}"
                 try:
                     # Whatever the umask: what others may write proves nothing (maker.py).
                     (place / name).mkdir(mode=0o755)

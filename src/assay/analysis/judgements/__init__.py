@@ -82,7 +82,6 @@ OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
         invariants.judge,
         client.judge,
         shared_machine.judge,
-        pauses.judge,
         data.judge,
     }
 )
@@ -106,6 +105,7 @@ OF_SUM: tuple[Callable[[Case], Iterable[Finding]], ...] = (
 OF_SET: tuple[Callable[[SumCase], Iterable[Finding]], ...] = (
     clients_lost.judge,
     clients_start.judge,
+    pauses.of_sum,
     uneven_clients.judge,
     server_moved.judge,
 )

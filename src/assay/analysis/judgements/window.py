@@ -18,9 +18,9 @@ def judge(case: Case) -> Iterable[Finding]:
     record, window = case.record, case.window
     if record.finished is None:
         yield _unfinished(record)
-        yield from _skew(window.at_work) if window.at_work else ()
+        yield from _skew(window.at_work, is_trimmed=window.is_trimmed) if window.at_work else ()
     elif window.at_work:
-        yield from _skew(window.at_work)
+        yield from _skew(window.at_work, is_trimmed=window.is_trimmed)
         yield from _outstanding(record.finished, window.at_work)
         yield from _idle(record.finished)
     if window.lacks_interval:
@@ -52,11 +52,12 @@ def _nothing_inside(record: PhaseRecord, at_work: AtWork | None) -> Finding:
     )
 
 
-def _skew(at_work: AtWork) -> Iterator[Finding]:
+def _skew(at_work: AtWork, *, is_trimmed: bool) -> Iterator[Finding]:
     what = (
         f"The workers started {format_seconds(at_work.skew_s)} and ended {format_seconds(at_work.tail_s)} apart; all were"
         f" at work for {100 * at_work.overlap:.0f} % of the time."
     )
+    counted = " Only the intervals inside that time are counted." if is_trimmed else ""
     longer = "Run longer, so that start and end weigh less."
     if at_work.overlap < thresholds.OVERLAP_SUM:
         cure = "Bound the phase by time, or stop all workers when the first is done (stop.of = first)."
@@ -64,9 +65,9 @@ def _skew(at_work: AtWork) -> Iterator[Finding]:
             cure = "Run longer, with more to do if nothing was left; workers beyond the number of CPUs start late."
         yield findings.invalid("sum-invalid", f"{what} A sum over workers means nothing here.", cure)
     elif at_work.overlap < thresholds.OVERLAP_WHOLE:
-        yield findings.warning("start-skew", f"{what} Only the intervals inside that time are counted.", longer)
+        yield findings.warning("start-skew", what + counted, longer)
     elif at_work.skew_s > thresholds.SKEW_SHARE * at_work.span.seconds:
-        yield findings.note("start-skew", what, longer)
+        yield findings.note("start-skew", what + counted, longer)
 
 
 def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Finding]:
