@@ -53,7 +53,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
         (("run", "{load}", "{dir}", "--set", "speed=9"), "no parameter 'speed'"),
         (("show", "nothing"), "There are none yet"),
-        (("clean", "{dir}/absent"), "no such run"),
+        (("clean", "{dir}/absent"), "'{dir}/absent' is no directory; run '{dir}/absent': no such run"),
     ],
 )
 def test_bad_words_are_refused_with_their_cure(

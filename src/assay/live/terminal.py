@@ -86,6 +86,7 @@ class TerminalDisplay:
                 self._tally.add(event)
                 self._look()
             case events.PhaseFinished():
+                self._tally.end(event)
                 self._end_phase()
             case events.Warning():
                 self._console.print(f"  {event.text}", soft_wrap=True)

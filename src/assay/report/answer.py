@@ -35,7 +35,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
     Args:
         document: The results; of several clients their sums are told.
         load: Name of the Plan: that of the quick suite has words of its own.
-        columns: Titles are cut where a line would be longer; None: they are not.
+        columns: Titles are cut, and medians left out, where a line would be longer; None: they are not.
 
     Returns nothing where the run was cut before its first number.
     """
@@ -71,8 +71,9 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
         told = [_rate(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
         yield f"{title}: {', '.join(told)}; of {result.measures.words}." if stands(result) else f"{title}: {_NONE}."
     elif len(measured) <= _MOST_TOLD:
+        quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            told = [_rate(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
+            told = [_rate(result), *_schedule(result), *_spread(result, quantiles)] if stands(result) else [_NONE]
             ending = f": {', '.join(told)}."
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:

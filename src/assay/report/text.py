@@ -76,8 +76,9 @@ def render(
 
 
 def render_answer(document: Document, head: Head, console: PlainConsole) -> None:
-    """Print the answer alone."""
-    _print(console, _answer(sums_of(document), head, _width(console))[1:])
+    """Print the answer alone: for a pipe, whose reader has no width, whole and a sentence a line."""
+    columns = console.width if console.is_terminal else None
+    _print(console, _answer(sums_of(document), head, columns)[1:])
 
 
 def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
@@ -91,8 +92,11 @@ def _width(console: PlainConsole) -> int:
     return console.width if console.is_terminal else _IN_A_PIPE_COLUMNS
 
 
-def _answer(document: Document, head: Head, width: int) -> list[Text]:
-    words = [line for sentence in answer(document, head.load) for line in wrap(sentence, width)]
+def _answer(document: Document, head: Head, width: int | None) -> list[Text]:
+    if width is None:
+        words = list(answer(document, head.load, columns=None))
+    else:
+        words = [line for sentence in answer(document, head.load) for line in wrap(sentence, width)]
     return [Text(), *(Text(line, style="bold") for line in words)] if words else []
 
 
