@@ -19,6 +19,8 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from assay.errors import InputError, PlanError, RunError
+from assay.host.mounts import find, mount_id, mounts_of
+from assay.host.reading import SystemTree
 from assay.plan import FileSet, Plan, Target
 from assay.units import format_bytes
 
@@ -250,9 +252,15 @@ def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
     Raises:
         RunError: as for `Room.require`.
     """
-    of_device: dict[int, Need] = {}
+    if _elsewhere.get():
+        return  # the engines there look
+    of_device: dict[str, Need] = {}
+    tree = SystemTree()
+    mounts = mounts_of(tree)
     for need in needs:
-        device = need.directory.stat().st_dev
+        mount = find(mounts, need.directory, mount_id(tree, need.directory))
+        # The subvolumes of a btrfs have one room, and each its own st_dev.
+        device = mount.device if mount else str(need.directory.stat().st_dev)
         before = of_device.get(device, Need(need.directory))
         of_device[device] = Need(need.directory, before.bytes + need.bytes, before.inodes + need.inodes)
     for need in of_device.values():

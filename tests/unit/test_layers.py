@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "power_meter": {"errors", "input_text"},
     "plan": {"errors", "tags"},
     "events": {"tags"},
-    "targets": {"errors", "plan", "units"},
+    "targets": {"errors", "host", "plan", "units"},
     "loads": {"errors", "input_text", "own_files", "plan", "targets", "units", "xdg"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from assay.errors import COULD_NOT_RUN, PlanError, RunError
 from assay.plan import FileSet, Fixed, Origin, Plan, Target
-from assay.targets import Need, Room, check_room, directories, directory_of, of_directory, room, set_folder
+from assay.targets import (
+    Need,
+    Room,
+    check_room,
+    directories,
+    directory_of,
+    elsewhere,
+    of_directory,
+    room,
+    set_folder,
+)
 from assay.units import MIB
 
 LARGE = 1 << 60
@@ -81,3 +91,8 @@ def test_directories_of_one_file_system_share_its_room(tmp_path: Path) -> None:
     check_room([Need(places[0], most)], reserve_bytes=0, cure="use less")
     with pytest.raises(RunError, match="are needed"):
         check_room([Need(place, most) for place in places], reserve_bytes=0, cure="use less")
+
+
+def test_the_room_of_a_directory_of_other_machines_is_left_to_them() -> None:
+    with elsewhere():
+        check_room([Need(Path("/not/here"), 1 << 60)], reserve_bytes=0, cure="use less")
