@@ -188,6 +188,7 @@ def test_too_little_space_is_refused_before_anything_is_written(assay: Assay, tm
         assert "are needed, but only" in quick.stderr
         assert "beside the reserve of 256 MiB" in quick.stderr
         assert not (mount_point / "assay-data").exists()
+        assert assay("ls", check=0).stdout.count("\n") <= 1, "a refused run stays in the list"
 
 
 LARGE_LOAD = """
