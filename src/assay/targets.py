@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from assay.errors import InputError, PlanError, RunError
-from assay.host.mounts import find, mount_id, mounts_of
+from assay.host.mounts import Mount, find, mount_id, mounts_of
 from assay.host.reading import SystemTree
 from assay.plan import FileSet, Plan, Target
 from assay.units import format_bytes
@@ -96,6 +96,10 @@ def elsewhere() -> Iterator[None]:
 
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
 """Answers that say nothing of the directory."""
+_NO_STORAGE = frozenset(
+    {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf"}
+)
+"""File systems of the kernel's own, in which users make no files."""
 
 
 def check_directory(directory: Path | str) -> Path:
@@ -125,7 +129,19 @@ def check_directory(directory: Path | str) -> Path:
             f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
             "reach it by another name, such as a bind mount"
         )
-    return resolved
+    return _on_storage(resolved)
+
+
+def _on_storage(directory: Path) -> Path:
+    """Return a directory; raises InputError where its file system is one of the kernel's own."""
+    if (mount := _mount_of(directory)) and mount.fs_type in _NO_STORAGE:
+        raise InputError(f"{directory} is on {mount.fs_type}, which stores nothing; give a directory on the storage")
+    return directory
+
+
+def _mount_of(directory: Path) -> Mount | None:
+    tree = SystemTree()
+    return find(mounts_of(tree), directory, mount_id(tree, directory))
 
 
 def _named(directory: Path) -> Path:
@@ -255,10 +271,8 @@ def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
     if _elsewhere.get():
         return  # the engines there look
     of_device: dict[str, Need] = {}
-    tree = SystemTree()
-    mounts = mounts_of(tree)
     for need in needs:
-        mount = find(mounts, need.directory, mount_id(tree, need.directory))
+        mount = _mount_of(need.directory)
         # The subvolumes of a btrfs have one room, and each its own st_dev.
         device = mount.device if mount else str(need.directory.stat().st_dev)
         before = of_device.get(device, Need(need.directory))
