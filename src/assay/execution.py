@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.document import document
+from assay.analysis.document import code_of_tool, document
 from assay.analysis.record import RunRecord, read
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
@@ -54,6 +54,7 @@ class Execution:
         json: bool,
         report: bool,
         quiet: bool,
+        is_strict: bool,
         remarks: Remarks,
         live_json: str | None,
         clients: ClientsAsked | None,
@@ -64,6 +65,7 @@ class Execution:
         self._json = json
         self._report = report
         self._quiet = quiet
+        self._is_strict = is_strict
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -169,7 +171,7 @@ class Execution:
                     f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
-        return judged.run.exit_code
+        return judged.run.exit_code if self._is_strict else code_of_tool(judged)
 
     def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""

@@ -38,6 +38,7 @@ class Session:
         json: bool,
         report: bool,
         quiet: bool = False,
+        is_strict: bool = True,
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
         clients: "ClientsAsked | None" = None,
@@ -50,6 +51,7 @@ class Session:
             json: Print the result document, and nothing else, on standard output.
             report: Write an HTML report beside the run.
             quiet: Show no progress, and of the answer its last lines alone.
+            is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
             remarks: What the user calls the runs.
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
             clients: Who measures; None: this machine alone.
@@ -63,6 +65,7 @@ class Session:
         self._json = json
         self._report = report
         self._quiet = quiet
+        self._is_strict = is_strict
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -123,6 +126,7 @@ class Session:
             json=self._json,
             report=self._report,
             quiet=self._quiet,
+            is_strict=self._is_strict,
             remarks=self._remarks,
             live_json=self._live_json,
             clients=self._clients,

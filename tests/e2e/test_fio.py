@@ -289,8 +289,19 @@ def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
 def test_numbers_of_no_storage_are_not_to_be_used(assay: Assay, tmp_path: Path) -> None:
     done = assay(
         "fio", "--name=x", "--ioengine=null", "--rw=randread", "--size=1g", "--direct=1", "--number_ios=1000",
-        "--output-format=json", "--no-report", cwd=tmp_path, check=1,
+        "--output-format=json", "--no-report", cwd=tmp_path, check=0,
     )  # fmt: skip
+    assay(
+        "fio",
+        "--name=x",
+        "--ioengine=null",
+        "--size=1g",
+        "--number_ios=10",
+        "--no-report",
+        "--strict",
+        cwd=tmp_path,
+        check=1,
+    )
 
     shown = json.loads(assay("show", "last", "--json").stdout)
 

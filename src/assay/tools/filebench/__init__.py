@@ -29,7 +29,7 @@ class Filebench(FrontEnd[Settings]):
     --wml 1.5           refuse what only 1.4 had [default: take both]
     --allow-commands    let the script run commands ('system', '!'): only one that
                         you trust
-    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE
                         as with every command that measures
 

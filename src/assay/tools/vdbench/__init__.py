@@ -36,8 +36,8 @@ class Vdbench(FrontEnd[Settings]):
     --size SIZE    size of each lun that the file gives none for
 
     \b
-    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME,
-    --tag TAG, --note TEXT, --live-json FILE.
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE.
 
     A lun names a file, an anchor a directory: data lies in assay-data beside
     it or in it, and what has the name is neither read nor written. What has
