@@ -79,7 +79,7 @@ class Execution:
                 plan,
                 runs=self._runs,
                 argv=self._argv,
-                display=self._display(),
+                display=self._display(plan),
                 watch=Settling(plan),
                 source_text=source_text,
                 facts=facts,
@@ -92,7 +92,7 @@ class Execution:
             share=self._clients.share or Share.OWN,
             on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
-            listener=AsOne(self._display, Settling(plan), period_s=period_s),
+            listener=AsOne(lambda beside: self._display(plan, beside), Settling(plan), period_s=period_s),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
@@ -136,9 +136,10 @@ class Execution:
             )
         return exit_code
 
-    def _display(self, beside: Callable[[], str] | None = None) -> Display:
+    def _display(self, plan: Plan, beside: Callable[[], str] | None = None) -> Display:
         """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
-        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside)
+        is_terse = registry.maker(plan) is not None
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside, is_terse=is_terse)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))

@@ -172,6 +172,27 @@ def test_the_rate_of_a_phase_is_that_of_the_time_in_which_its_workers_worked(
     assert capsys.readouterr().err == "[1/1] short: 4,000 IOPS  p50 1.00 µs  p99 1.00 µs\n"
 
 
+def test_the_log_of_a_classic_tool_has_a_line_in_ten_seconds_however_many_phases_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    display = TerminalDisplay(is_terse=True)
+    display.begin(one_plan(*(phase(f"cell {index}", 30.0) for index in range(315))))
+
+    for index in range(315):
+        display.show(events.Started(t_ns=0, phase_index=index, start_ns=0))
+        now_s += 0.125
+        display.show(interval([1000] * 1000, phase=index))
+        display.show(finished(index))
+    display.end()
+
+    # 39.4 s, and a line when ten are over.
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == [
+        f"[{number}/315] cell {number - 1}" for number in (80, 160, 240)
+    ]
+
+
 def test_what_stands_beside_is_told_with_the_rates_of_a_phase_that_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
