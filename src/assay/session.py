@@ -15,9 +15,11 @@ from assay.bundle.catalog import check_free, runs_directory
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.confinement import check_action, check_plan, is_confined
-from assay.errors import InputError
+from assay.errors import InputError, PlanError
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
+from assay.loads import impossible
 from assay.running import waiting
+from assay.targets import check_room, laid_out
 from assay.tools import registry
 
 if TYPE_CHECKING:
@@ -115,7 +117,12 @@ class Session:
             outputs = tool.output_names(tool.settings_of(plan)) if tool else ()
             check_plan(plan, outputs, own_programs=tool.own_programs if tool else frozenset())
         if tool:
+            try:
+                impossible.check(plan, tool.option_names)
+            except PlanError as cannot:
+                raise InputError(f"{tool.name}: {cannot}") from cannot
             tool.prepare(plan, has_outputs=has_outputs, has_clients=self._clients is not None)
+        check_room(laid_out(plan), reserve_bytes=plan.reserve_bytes, cure=tool.room_cure if tool else "use less")
         if self._live_json is not None:
             line_sink(self._live_json)
         from assay.execution import Execution  # noqa: PLC0415 - nothing is refused from here on

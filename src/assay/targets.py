@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,7 @@ import msgspec
 from assay.errors import InputError, PlanError, RunError
 from assay.host.mounts import Mount, find, mount_id, mounts_of
 from assay.host.reading import SystemTree
-from assay.plan import FileSet, Plan, Target
+from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Remove, Reuse, Target
 from assay.units import format_bytes
 
 DATA_FOLDER: Final = "assay-data"
@@ -260,6 +261,32 @@ class Need(msgspec.Struct, frozen=True):
     directory: Path
     bytes: int = 0
     inodes: int = 0
+
+
+def laid_out(plan: Plan) -> Iterator[Need]:
+    """Give the most that a Plan's steps have lie at one time, of sets of known sizes; the engine looks at one by itself."""
+    places = {name: place for name, place in directories(plan).items() if os.path.isdir(place)}  # noqa: PTH112 - never raises
+    sizes = {
+        one.name: Need(places[one.target], int(one.files * one.existing_share * one.size.value))
+        for one in plan.file_sets
+        if one.target in places
+        and isinstance(one.size, Fixed)
+        and one.allocate is not Allocate.SPARSE
+        # What is there may serve, and is no more data.
+        and (one.reuse is Reuse.NEVER or not set_folder(plan, one).exists())
+    }
+    there: set[str] = set()
+    held, most = Counter[Path](), Counter[Path]()
+    for step in (step for phase in plan.phases for step in (*phase.before, *phase.after)):
+        if isinstance(step, Prepare) and step.set in sizes and step.set not in there:
+            there.add(step.set)
+            need = sizes[step.set]
+            held[need.directory] += need.bytes
+            most[need.directory] = max(most[need.directory], held[need.directory])
+        elif isinstance(step, Remove) and step.set in there:
+            there.remove(step.set)
+            held[sizes[step.set].directory] -= sizes[step.set].bytes
+    yield from (Need(place, size) for place, size in most.items())
 
 
 def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:

@@ -128,6 +128,30 @@ def test_a_fault_in_a_load_file_is_told_with_its_place(
     assert nothing_in(directory)
 
 
+ODD_DIRECT = {
+    "fio": "--name=a --directory=. --size=64k --bs=700 --direct=1 --rw=randread",
+    "filebench": "-f odd.f",
+}
+ODD_SCRIPT = """
+define file name=f,path=/tmp,size=1m,prealloc
+define process name=p { thread name=t { flowop write name=w,filename=f,iosize=700,directio } }
+run 1
+"""
+
+
+@pytest.mark.parametrize(("tool", "said"), [("fio", "bs is 700 bytes; direct=1"), ("filebench", "iosize is 700 bytes")])
+def test_what_can_never_work_is_refused_in_the_tools_own_words(
+    tool: str, said: str, assay: Assay, directory: Path
+) -> None:
+    (directory / "odd.f").write_text(ODD_SCRIPT)
+
+    done = assay(tool, *ODD_DIRECT[tool].split(), cwd=directory, check=2)
+
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert [path.name for path in directory.iterdir()] == ["odd.f"]
+
+
 def test_names_of_any_kind_are_measured_and_left_clean(assay: Assay, tmp_path: Path) -> None:
     load = load_file(tmp_path, seconds="0.2s")
     directory = tmp_path / "Größe 100%25 [red] 'a' $b"
@@ -212,6 +236,8 @@ TOO_LARGE = {
     "postmark": ("{asked}",),
     "vxbench": ("-w", "write", "-i", "iosize=1m,iocount=200", "{dir}/file"),
     "perfpl": ("1048576", "200", "1", "1", "1", "--dir", "{dir}"),
+    # Either would fit.
+    "fio": ("--directory={dir}", "--size=30m", "--rw=read", "--name=a", "--name=b", "--filename=c"),
 }
 """For each command words that ask for 200 MiB, where 44 MiB are left beside the reserve."""
 
@@ -227,6 +253,7 @@ def test_what_does_not_fit_is_refused_alike_by_every_command(command: str, assay
         done = assay(command, *words, check=3)
 
         # The file system itself takes a little.
+        assert "laying out" not in done.stderr
         assert re.search(r"only 4[34](\.\d)? MiB are free (in|on) \S+ beside the reserve of 256 MiB", done.stderr)
         assert ("--size" in done.stderr) == (command == "quick")
         assert list(memory.iterdir()) == []

@@ -101,6 +101,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "notebook": {"analysis", "bundle", "compare", "errors", "report", "results"},
     "tools": {
         "analysis",
+        "assay",
         "errors",
         "events",
         "input_text",
@@ -143,7 +144,20 @@ MAY_IMPORT: dict[str, set[str]] = {
         "running",
         "tools",
     },
-    "session": {"bundle", "cluster", "confinement", "errors", "execution", "host", "live", "plan", "running", "tools"},
+    "session": {
+        "bundle",
+        "cluster",
+        "confinement",
+        "errors",
+        "execution",
+        "host",
+        "live",
+        "loads",
+        "plan",
+        "running",
+        "targets",
+        "tools",
+    },
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
 parts together and may import all."""

@@ -1,8 +1,9 @@
 """`assay bonnie`: bonnie++'s command line, load and output."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
@@ -49,6 +50,7 @@ class Bonnie(FrontEnd[Settings]):
 
     name = "bonnie"
     shims = ("bonnie++", "bonnie")
+    option_names: ClassVar[Mapping[str, str]] = {"size": "the chunk of -s", "direct": "-D"}
     room_cure = "use a smaller -s or -n"
 
     def parse(self, words: Sequence[str]) -> Settings:

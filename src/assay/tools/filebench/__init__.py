@@ -1,7 +1,8 @@
 """`assay filebench -f FILE.f`: scripts in Filebench's workload language."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.errors import InputError
 from assay.input_text import read_text
@@ -40,6 +41,7 @@ class Filebench(FrontEnd[Settings]):
     name = "filebench"
     shims = ("filebench",)
     help_words = frozenset({"--help", "-h"})
+    option_names: ClassVar[Mapping[str, str]] = {"size": "iosize", "direct": "directio"}
     room_cure = "use fewer or smaller files (--set, --scale)"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

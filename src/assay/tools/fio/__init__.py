@@ -3,8 +3,9 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay import __version__
 from assay.errors import InputError
@@ -55,6 +56,13 @@ class Fio(FrontEnd[Settings]):
     name = NAME
     shims = (NAME,)
     own_options = frozenset({"--name"})
+    option_names: ClassVar[Mapping[str, str]] = {
+        "size": "bs",
+        "direct": "direct=1",
+        "align": "blockalign",
+        "from": "offset",
+        "length": "size",
+    }
     room_cure = "use a smaller size"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

@@ -1,7 +1,8 @@
 """`assay iozone`: IOzone's own command line."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.plan import Origin, Plan
 from assay.targets import Need
@@ -54,6 +55,7 @@ class IOzone(FrontEnd[Settings]):
 
     name = "iozone"
     shims = ("iozone",)
+    option_names: ClassVar[Mapping[str, str]] = {"size": "-r", "chunk": "-r", "direct": "-I"}
     room_cure = "ask for smaller files"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

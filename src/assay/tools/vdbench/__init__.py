@@ -4,8 +4,9 @@ vdbench itself needs Java, may not be handed on, and is not run here. What is ta
 in docs/tools/vdbench.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan
@@ -47,6 +48,7 @@ class Vdbench(FrontEnd[Settings]):
     name = NAME
     shims = (NAME,)
     help_words = frozenset({"-h", "--help"})
+    option_names: ClassVar[Mapping[str, str]] = {"size": "xfersize", "direct": "openflags=o_direct"}
     room_cure = "give size=, files= or sizes= less"
 
     def follow(self, words: Sequence[str], door: Door) -> int:
