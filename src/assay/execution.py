@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.document import document
+from assay.analysis.document import code_of_tool, document
 from assay.analysis.record import RunRecord, read
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
@@ -54,6 +54,7 @@ class Execution:
         json: bool,
         report: bool,
         quiet: bool,
+        is_strict: bool,
         remarks: Remarks,
         live_json: str | None,
         clients: ClientsAsked | None,
@@ -64,6 +65,7 @@ class Execution:
         self._json = json
         self._report = report
         self._quiet = quiet
+        self._is_strict = is_strict
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -77,7 +79,7 @@ class Execution:
                 plan,
                 runs=self._runs,
                 argv=self._argv,
-                display=self._display(),
+                display=self._display(plan),
                 watch=Settling(plan),
                 source_text=source_text,
                 facts=facts,
@@ -90,7 +92,7 @@ class Execution:
             share=self._clients.share or Share.OWN,
             on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
-            listener=AsOne(self._display, Settling(plan), period_s=period_s),
+            listener=AsOne(lambda beside: self._display(plan, beside), Settling(plan), period_s=period_s),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
@@ -134,9 +136,10 @@ class Execution:
             )
         return exit_code
 
-    def _display(self, beside: Callable[[], str] | None = None) -> Display:
+    def _display(self, plan: Plan, beside: Callable[[], str] | None = None) -> Display:
         """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
-        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside)
+        is_terse = registry.maker(plan) is not None
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside, is_terse=is_terse)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))
@@ -169,7 +172,7 @@ class Execution:
                     f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
-        return judged.run.exit_code
+        return judged.run.exit_code if self._is_strict else code_of_tool(judged)
 
     def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""

@@ -15,9 +15,11 @@ from assay.bundle.catalog import check_free, runs_directory
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.confinement import check_action, check_plan, is_confined
-from assay.errors import InputError
+from assay.errors import InputError, PlanError
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
+from assay.loads import impossible
 from assay.running import waiting
+from assay.targets import check_room, laid_out
 from assay.tools import registry
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Session:
         json: bool,
         report: bool,
         quiet: bool = False,
+        is_strict: bool = True,
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
         clients: "ClientsAsked | None" = None,
@@ -50,6 +53,7 @@ class Session:
             json: Print the result document, and nothing else, on standard output.
             report: Write an HTML report beside the run.
             quiet: Show no progress, and of the answer its last lines alone.
+            is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
             remarks: What the user calls the runs.
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
             clients: Who measures; None: this machine alone.
@@ -63,6 +67,7 @@ class Session:
         self._json = json
         self._report = report
         self._quiet = quiet
+        self._is_strict = is_strict
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -112,7 +117,12 @@ class Session:
             outputs = tool.output_names(tool.settings_of(plan)) if tool else ()
             check_plan(plan, outputs, own_programs=tool.own_programs if tool else frozenset())
         if tool:
+            try:
+                impossible.check(plan, tool.option_names)
+            except PlanError as cannot:
+                raise InputError(f"{tool.name}: {cannot}") from cannot
             tool.prepare(plan, has_outputs=has_outputs, has_clients=self._clients is not None)
+        check_room(laid_out(plan), reserve_bytes=plan.reserve_bytes, cure=tool.room_cure if tool else "use less")
         if self._live_json is not None:
             line_sink(self._live_json)
         from assay.execution import Execution  # noqa: PLC0415 - nothing is refused from here on
@@ -123,6 +133,7 @@ class Session:
             json=self._json,
             report=self._report,
             quiet=self._quiet,
+            is_strict=self._is_strict,
             remarks=self._remarks,
             live_json=self._live_json,
             clients=self._clients,

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,9 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from assay.errors import InputError, PlanError, RunError
-from assay.plan import FileSet, Plan, Target
+from assay.host.mounts import Mount, find, mount_id, mounts_of
+from assay.host.reading import SystemTree
+from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Remove, Reuse, Target
 from assay.units import format_bytes
 
 DATA_FOLDER: Final = "assay-data"
@@ -94,6 +97,10 @@ def elsewhere() -> Iterator[None]:
 
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
 """Answers that say nothing of the directory."""
+_NO_STORAGE = frozenset(
+    {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf"}
+)
+"""File systems of the kernel's own, in which users make no files."""
 
 
 def check_directory(directory: Path | str) -> Path:
@@ -123,7 +130,19 @@ def check_directory(directory: Path | str) -> Path:
             f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
             "reach it by another name, such as a bind mount"
         )
-    return resolved
+    return _on_storage(resolved)
+
+
+def _on_storage(directory: Path) -> Path:
+    """Return a directory; raises InputError where its file system is one of the kernel's own."""
+    if (mount := _mount_of(directory)) and mount.fs_type in _NO_STORAGE:
+        raise InputError(f"{directory} is on {mount.fs_type}, which stores nothing; give a directory on the storage")
+    return directory
+
+
+def _mount_of(directory: Path) -> Mount | None:
+    tree = SystemTree()
+    return find(mounts_of(tree), directory, mount_id(tree, directory))
 
 
 def _named(directory: Path) -> Path:
@@ -244,15 +263,45 @@ class Need(msgspec.Struct, frozen=True):
     inodes: int = 0
 
 
+def laid_out(plan: Plan) -> Iterator[Need]:
+    """Give the most that a Plan's steps have lie at one time, of sets of known sizes; the engine looks at one by itself."""
+    places = {name: place for name, place in directories(plan).items() if os.path.isdir(place)}  # noqa: PTH112 - never raises
+    sizes = {
+        one.name: Need(places[one.target], int(one.files * one.existing_share * one.size.value))
+        for one in plan.file_sets
+        if one.target in places
+        and isinstance(one.size, Fixed)
+        and one.allocate is not Allocate.SPARSE
+        # What is there may serve, and is no more data.
+        and (one.reuse is Reuse.NEVER or not set_folder(plan, one).exists())
+    }
+    there: set[str] = set()
+    held, most = Counter[Path](), Counter[Path]()
+    for step in (step for phase in plan.phases for step in (*phase.before, *phase.after)):
+        if isinstance(step, Prepare) and step.set in sizes and step.set not in there:
+            there.add(step.set)
+            need = sizes[step.set]
+            held[need.directory] += need.bytes
+            most[need.directory] = max(most[need.directory], held[need.directory])
+        elif isinstance(step, Remove) and step.set in there:
+            there.remove(step.set)
+            held[sizes[step.set].directory] -= sizes[step.set].bytes
+    yield from (Need(place, size) for place, size in most.items())
+
+
 def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
     """Refuse a load that makes more than its file systems hold; directories of one file system share its room.
 
     Raises:
         RunError: as for `Room.require`.
     """
-    of_device: dict[int, Need] = {}
+    if _elsewhere.get():
+        return  # the engines there look
+    of_device: dict[str, Need] = {}
     for need in needs:
-        device = need.directory.stat().st_dev
+        mount = _mount_of(need.directory)
+        # The subvolumes of a btrfs have one room, and each its own st_dev.
+        device = mount.device if mount else str(need.directory.stat().st_dev)
         before = of_device.get(device, Need(need.directory))
         of_device[device] = Need(need.directory, before.bytes + need.bytes, before.inodes + need.inodes)
     for need in of_device.values():

@@ -37,6 +37,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("quick", "{dir}/../small.toml"), "small.toml is not a directory"),
         (("quick", "{dir}/../small.toml/below"), "a part of this path is a file"),
         (("quick", "{dir}/../circle"), "lead in a circle"),
+        (("quick", "/proc"), "/proc is on proc, which stores nothing; give a directory on the storage"),
         (("quick", "x" * 300), "File name too long"),
         (("quick", "{dir}", "--size", "0"), "a size of 0 bytes is below"),
         (("quick", "{dir}", "--size", "4GB"), "means two things: write 4GiB"),
@@ -53,7 +54,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
         (("run", "{load}", "{dir}", "--set", "speed=9"), "no parameter 'speed'"),
         (("show", "nothing"), "There are none yet"),
-        (("clean", "{dir}/absent"), "no such run"),
+        (("clean", "{dir}/absent"), "'{dir}/absent' is no directory; run '{dir}/absent': no such run"),
     ],
 )
 def test_bad_words_are_refused_with_their_cure(
@@ -127,6 +128,30 @@ def test_a_fault_in_a_load_file_is_told_with_its_place(
     assert nothing_in(directory)
 
 
+ODD_DIRECT = {
+    "fio": "--name=a --directory=. --size=64k --bs=700 --direct=1 --rw=randread",
+    "filebench": "-f odd.f",
+}
+ODD_SCRIPT = """
+define file name=f,path=/tmp,size=1m,prealloc
+define process name=p { thread name=t { flowop write name=w,filename=f,iosize=700,directio } }
+run 1
+"""
+
+
+@pytest.mark.parametrize(("tool", "said"), [("fio", "bs is 700 bytes; direct=1"), ("filebench", "iosize is 700 bytes")])
+def test_what_can_never_work_is_refused_in_the_tools_own_words(
+    tool: str, said: str, assay: Assay, directory: Path
+) -> None:
+    (directory / "odd.f").write_text(ODD_SCRIPT)
+
+    done = assay(tool, *ODD_DIRECT[tool].split(), cwd=directory, check=2)
+
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert [path.name for path in directory.iterdir()] == ["odd.f"]
+
+
 def test_names_of_any_kind_are_measured_and_left_clean(assay: Assay, tmp_path: Path) -> None:
     load = load_file(tmp_path, seconds="0.2s")
     directory = tmp_path / "Größe 100%25 [red] 'a' $b"
@@ -188,6 +213,7 @@ def test_too_little_space_is_refused_before_anything_is_written(assay: Assay, tm
         assert "are needed, but only" in quick.stderr
         assert "beside the reserve of 256 MiB" in quick.stderr
         assert not (mount_point / "assay-data").exists()
+        assert assay("ls", check=0).stdout.count("\n") <= 1, "a refused run stays in the list"
 
 
 LARGE_LOAD = """
@@ -210,6 +236,8 @@ TOO_LARGE = {
     "postmark": ("{asked}",),
     "vxbench": ("-w", "write", "-i", "iosize=1m,iocount=200", "{dir}/file"),
     "perfpl": ("1048576", "200", "1", "1", "1", "--dir", "{dir}"),
+    # Either would fit.
+    "fio": ("--directory={dir}", "--size=30m", "--rw=read", "--name=a", "--name=b", "--filename=c"),
 }
 """For each command words that ask for 200 MiB, where 44 MiB are left beside the reserve."""
 
@@ -225,6 +253,7 @@ def test_what_does_not_fit_is_refused_alike_by_every_command(command: str, assay
         done = assay(command, *words, check=3)
 
         # The file system itself takes a little.
+        assert "laying out" not in done.stderr
         assert re.search(r"only 4[34](\.\d)? MiB are free (in|on) \S+ beside the reserve of 256 MiB", done.stderr)
         assert ("--size" in done.stderr) == (command == "quick")
         assert list(memory.iterdir()) == []

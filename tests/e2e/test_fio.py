@@ -289,13 +289,51 @@ def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
 def test_numbers_of_no_storage_are_not_to_be_used(assay: Assay, tmp_path: Path) -> None:
     done = assay(
         "fio", "--name=x", "--ioengine=null", "--rw=randread", "--size=1g", "--direct=1", "--number_ios=1000",
-        "--output-format=json", "--no-report", cwd=tmp_path, check=1,
+        "--output-format=json", "--no-report", cwd=tmp_path, check=0,
     )  # fmt: skip
+    assay(
+        "fio",
+        "--name=x",
+        "--ioengine=null",
+        "--size=1g",
+        "--number_ios=10",
+        "--no-report",
+        "--strict",
+        cwd=tmp_path,
+        check=1,
+    )
 
     shown = json.loads(assay("show", "last", "--json").stdout)
 
     assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] == 1000
     assert ("nothing-moved", "invalid") in {(one["id"], one["severity"]) for one in shown["results"][0]["findings"]}
+
+
+def counted() -> dict[str, tuple[int, int]]:
+    """Reads and writes of each device."""
+    lines = [line.split() for line in Path("/proc/diskstats").read_text().splitlines()]
+    return {line[2]: (int(line[3]), int(line[7])) for line in lines}
+
+
+def test_disk_util_is_what_the_kernel_counted_meanwhile(assay: Assay, tmp_path: Path) -> None:
+    before = counted()
+    words = ("--rw=write", "--size=8m", "--bs=64k", "--fsync=16", "--output-format=json,terse", "--no-report")
+    done = assay("fio", "--name=x", *words, cwd=tmp_path, check=0)
+    after = counted()
+
+    document, _ = json.JSONDecoder().raw_decode(done.stdout)
+    for disk in document["disk_util"]:
+        read, written = (high - low for high, low in zip(after[disk["name"]], before[disk["name"]], strict=True))
+        assert 0 <= disk["read_ios"] <= read
+        assert 0 < disk["write_ios"] <= written
+        assert 0 <= disk["util"] <= 100
+        assert f";{disk['name']};{disk['read_ios']};{disk['write_ios']};0;0;" in done.stdout.splitlines()[-1]
+
+
+def test_what_scripts_ask_fio_first_is_answered(assay: Assay) -> None:
+    assert assay("fio", "--version", check=0).stdout.startswith("fio-3.33")
+    assert "\tlibaio\n" in assay("fio", "--enghelp", check=0).stdout
+    assert assay("fio", "--enghelp=none", check=1).stdout == "IO engine none not found\n"
 
 
 def test_blocks_are_drawn_by_the_shares_of_bssplit(assay: Assay, tmp_path: Path) -> None:

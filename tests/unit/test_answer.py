@@ -46,6 +46,20 @@ def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
     assert "Files: 1,234/s created (flushed)." in text
 
 
+def test_where_no_width_is_known_titles_are_whole_and_medians_are_told(document: Document) -> None:
+    title = "a load whose title is longer than what a line of a terminal has room for beside its numbers"
+    rows = [
+        named(document, phase, title=title, findings=(), trust=findings.trust([]), trusted=True)
+        for phase in ("random-read-1", "random-read-32")
+    ]
+    both = msgspec.structs.replace(document, results=tuple(rows))
+
+    assert "…" in answer(both, "x")[0]
+    for line in answer(both, "x", columns=None)[:2]:
+        assert line.startswith(title)
+        assert "latency p50 " in line
+
+
 def test_what_limits_is_told_by_rows(document: Document) -> None:
     def limited(phase: str, verdict: Bottleneck) -> Result:
         limiter = Limiter(verdict=verdict, confidence=Confidence.HIGH, evidence=())

@@ -227,9 +227,11 @@ def test_discards_that_take_a_tenth_of_the_time_are_named() -> None:
 
     assert "discards" in ids(measure(fetched=READ_BYTES, counted=discarding(0.6)), "weak")
     assert "discards" not in ids(measure(fetched=READ_BYTES, counted=discarding(0.4)))
-    removal = one_job(plan.Do(op=read_op("unlink", kind=plan.OpKind.UNLINK)))
-    own = measure(fetched=0, kind=plan.OpKind.UNLINK, job=removal, counted=discarding(0.6))
-    assert "discards" in ids(own, "note")
+    for kind in (plan.OpKind.UNLINK, plan.OpKind.PUNCH_HOLE):
+        job = one_job(plan.Do(op=read_op(kind.value, kind=kind)))
+        own = measure(fetched=0, kind=kind, job=job, counted=discarding(0.6))
+        assert "discards" in ids(own, "note")
+        assert "discards" not in ids(own, "weak")
 
 
 def test_a_loop_device_whose_backing_file_is_cached_is_found_by_the_disks_below() -> None:

@@ -57,6 +57,7 @@ def test_a_row_is_told_with_its_number_and_what_it_is_known_by(run: RunRecord) -
     text = said(run, "1")
 
     assert text.startswith("row 1 reads, depth 1 (of 3 rows) operation 'read' of job 'job' in phase 'one'")
+    assert ": 1 worker, depth 1" in text
     assert (
         "number 1,000 IOPS ± 0.0 %, or 3.91 MiB/s another run like it: 740 to 1,260 IOPS (± 0.0 % within the window)"
         in text

@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,8 +14,10 @@ import pytest
 from assay import events
 from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import HISTOGRAMS, INTERVALS, OF_STREAM, WORKERS
+from assay.errors import InputError
 from assay.plan.walk import job_ops
 from assay.tools.fio import FRONT_END, plan_anywhere
+from assay.tools.fio.terse_text import terse_text
 from unit import classic_runs as classic
 from unit.memory_run import MemoryRun, bucket_of, hello
 
@@ -200,3 +205,49 @@ def test_names_that_are_worked_on_count_as_blocks() -> None:
     (job,) = jobs("--name=x", "--ioengine=filestat", "--nrfiles=100", "--filesize=4k", "--rw=write", intervals=10)
 
     assert (job["write"]["total_ios"], job["write"]["io_bytes"], job["read"]["total_ios"]) == (100, 409_600, 0)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+def test_terse_lines_of_fios_own_json_are_fios_own_terse_lines(tmp_path: Path) -> None:
+    words = "--directory . --size=256k --name=a --rw=randrw --ioengine=libaio --iodepth=4 --name=b --rw=write"
+    more = "--ioengine=null --size=16m --description=text --name=c --stonewall --rw=read --percentile_list=50:99"
+    ran = subprocess.run(
+        ["fio", "--output-format=terse,json", *words.split(), *more.split()],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    ).stdout  # fmt: skip
+    document, _ = json.JSONDecoder().raw_decode(ran[ran.index("{") :])
+
+    theirs = [line.split(";") for line in ran.splitlines() if line.startswith("3;")]
+    ours = [line.split(";") for line in terse_text(document).splitlines()]
+
+    assert [len(line) for line in ours] == [len(line) for line in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        for field, expected in zip(one, other, strict=True):
+            # fio works the share of the group out twice, in two ways.
+            assert field == expected or float(field.strip("%")) == pytest.approx(float(expected.strip("%")), rel=1e-5)
+
+
+def test_terse_is_the_json_in_one_line_a_job() -> None:
+    words = (
+        "--minimal",
+        "--name=j",
+        "--rw=read",
+        "--size=400k",
+        "--iodepth=6",
+        "--ioengine=libaio",
+        "--iodepth_batch=5",
+    )
+
+    fields = classic.text(run_of(*words, intervals=10)).splitlines()[0].split(";")
+
+    # 100 blocks of 4 KiB in a second.
+    assert fields[:9] == ["3", fields[1], "j", "0", "0", "400", "400", "100", "1000"]
+    (job,) = jobs(*words[1:], intervals=10)
+    assert {name for name, share in job["iodepth_submit"].items() if share} == {"8"}
+    assert {name for name, share in job["iodepth_complete"].items() if share} == {"4"}
+    assert {name for name, share in job["iodepth_level"].items() if share} == {"4"}
+
+
+def test_a_terse_output_of_another_version_is_refused() -> None:
+    with pytest.raises(InputError, match="--terse-version is 5; 3 is there"):
+        FRONT_END.parse(["--minimal", "--terse-version=5", "--name=j", "--size=4k"])

@@ -11,9 +11,11 @@ import pytest
 
 from assay.doctor.check import Check, State
 from assay.doctor.directory_checks import directory_checks
+from assay.errors import RunError
 from assay.host.direct_io import probe
 from assay.host.manifest import collect
 from assay.host.storage import storage_path
+from assay.targets import Need, check_room, room
 
 pytestmark = pytest.mark.testbed
 
@@ -107,6 +109,19 @@ def test_a_btrfs_subvolume_on_two_devices_is_counted_on_both(mounted: Mounter) -
     assert len(loops) == 2
     assert set(path.diskstats) == loops
     assert facts["target.data.fs.btrfs_data_profiles"] == ("raid1",)
+
+
+def test_subvolumes_of_a_btrfs_share_its_room(mounted: Mounter) -> None:
+    point = mounted("btrfs", mkfs=("-q",))
+    places = [point / "one", point / "other"]
+    for place in places:
+        run("btrfs", "subvolume", "create", str(place))
+    most = room(point, reserve_bytes=0).free_bytes * 4 // 5
+
+    assert places[0].stat().st_dev != places[1].stat().st_dev
+    check_room([Need(places[0], most)], reserve_bytes=0, cure="use less")
+    with pytest.raises(RunError, match="are needed"):
+        check_room([Need(place, most) for place in places], reserve_bytes=0, cure="use less")
 
 
 def test_the_journal_mode_is_read_from_the_kernel(mounted: Mounter) -> None:

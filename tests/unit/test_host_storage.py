@@ -301,3 +301,20 @@ def test_a_directory_of_storage_that_does_not_answer_is_not_said_to_be_none(
 
     with pytest.raises(RunError, match="Input/output error"):
         storage_path(Path("/mnt"), machine.tree)
+
+
+def test_secrets_of_a_mount_are_in_no_fact(machine: FakeMachine) -> None:
+    machine.mount("0:50", "/share", "cifs", "//me:hunter2@server/share", "rw,username=me,pass=hunter2,vers=3.0")
+
+    path = path_of(machine, "/share")
+
+    assert path.mount_source == "(not kept)@server/share"
+    assert path.super_options == ("rw", "username=me", "pass=(not kept)", "vers=3.0")
+    assert "hunter2" not in repr(target_facts({"data": Path("/share")}, machine.tree))
+
+
+@pytest.mark.parametrize("source", ["/dev/sda1", "server:/export/home@noon", "me@server:/home", "pool/home@noon"])
+def test_a_source_without_a_secret_is_kept_whole(machine: FakeMachine, source: str) -> None:
+    machine.mount("0:50", "/share", "other", source)
+
+    assert path_of(machine, "/share").mount_source == source

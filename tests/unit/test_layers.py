@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "power_meter": {"errors", "input_text"},
     "plan": {"errors", "tags"},
     "events": {"tags"},
-    "targets": {"errors", "plan", "units"},
+    "targets": {"errors", "host", "plan", "units"},
     "loads": {"errors", "input_text", "own_files", "plan", "targets", "units", "xdg"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
@@ -115,6 +115,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "notebook": {"analysis", "bundle", "compare", "errors", "report", "results"},
     "tools": {
         "analysis",
+        "assay",
         "errors",
         "events",
         "input_text",
@@ -158,7 +159,20 @@ MAY_IMPORT: dict[str, set[str]] = {
         "running",
         "tools",
     },
-    "session": {"bundle", "cluster", "confinement", "errors", "execution", "host", "live", "plan", "running", "tools"},
+    "session": {
+        "bundle",
+        "cluster",
+        "confinement",
+        "errors",
+        "execution",
+        "host",
+        "live",
+        "loads",
+        "plan",
+        "running",
+        "targets",
+        "tools",
+    },
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
 parts together and may import all."""

@@ -58,10 +58,18 @@ def interval(
     )
 
 
-def finished(phase: int = 0) -> events.PhaseFinished:
+def finished(phase: int = 0, *workers: events.WorkerWindow) -> events.PhaseFinished:
     return events.PhaseFinished(
-        t_ns=0, phase_index=phase, start_ns=0, stopped_by=events.StoppedBy.TIME, workers=(), jobs=(), errors=()
+        t_ns=0, phase_index=phase, start_ns=0, stopped_by=events.StoppedBy.TIME, workers=workers, jobs=(), errors=()
     )
+
+
+def worked(worker: int, first_s: float, last_s: float) -> events.WorkerWindow:
+    first_ns, last_ns = int(first_s * NS_PER_S), int(last_s * NS_PER_S)
+    return events.WorkerWindow(
+        job="job", worker=worker, first_op_ns=first_ns, last_op_ns=last_ns, started=1, completed=1, failed=0,
+        abandoned=0, stopped_by=events.StoppedBy.EXHAUSTED,
+    )  # fmt: skip
 
 
 def test_rates_are_of_all_intervals_and_percentiles_of_all_their_values() -> None:
@@ -146,6 +154,42 @@ def test_a_log_has_a_line_when_a_phase_ends_and_now_and_then_before(
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs  58 s left",
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs  47 s left",
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs",
+    ]
+
+
+def test_the_rate_of_a_phase_is_that_of_the_time_in_which_its_workers_worked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    display = TerminalDisplay()
+    display.begin(one_plan(phase("short", 30.0)))
+
+    display.show(events.Started(t_ns=0, phase_index=0, start_ns=0))
+    display.show(interval([1000] * 1000))
+    display.show(finished(0, worked(0, 0.1, 0.3), worked(1, 0.2, 0.35)))
+    display.end()
+
+    # 1,000 operations from 0.1 s to 0.35 s, whatever the length of the interval in which they were counted.
+    assert capsys.readouterr().err == "[1/1] short: 4,000 IOPS  p50 1.00 µs  p99 1.00 µs\n"
+
+
+def test_the_log_of_a_classic_tool_has_a_line_in_ten_seconds_however_many_phases_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    display = TerminalDisplay(is_terse=True)
+    display.begin(one_plan(*(phase(f"cell {index}", 30.0) for index in range(315))))
+
+    for index in range(315):
+        display.show(events.Started(t_ns=0, phase_index=index, start_ns=0))
+        now_s += 0.125
+        display.show(interval([1000] * 1000, phase=index))
+        display.show(finished(index))
+    display.end()
+
+    # 39.4 s, and a line when ten are over.
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == [
+        f"[{number}/315] cell {number - 1}" for number in (80, 160, 240)
     ]
 
 

@@ -1,6 +1,7 @@
 """What a load file means: parameters, added steps, repeats, the suites, the examples and the reference page."""
 
 import hashlib
+import sys
 import tomllib
 from pathlib import Path
 
@@ -324,3 +325,30 @@ def test_the_reference_page_is_up_to_date() -> None:
     committed = (ROOT / reference.PAGE).read_text(encoding="utf-8")
 
     assert committed == reference.page(), "make it anew: python -m assay.loads.reference"
+
+
+def calls_of_parsing(phases: int) -> int:
+    """Function calls, of Python's own functions too."""
+    table = '[[phase]]\nname = "p{}"\nseconds = 1\njob = {{ op = {{ op = "read", set = "d", size = "4KiB" }} }}\n'
+    text = 'name = "x"\n[[file_set]]\nname = "d"\nsize = "1MiB"\n' + "".join(map(table.format, range(phases)))
+    count = 0
+
+    def counted(_: object, what: str, __: object) -> None:
+        nonlocal count
+        count += what.endswith("call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        parse(text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def test_each_further_phase_of_a_load_file_costs_the_same() -> None:
+    calls_of_parsing(1)  # fills caches
+    few, more, most = map(calls_of_parsing, (100, 200, 300))
+
+    # Of what grows with the square of the phases, the second hundred takes half as much again as the first.
+    assert most - more < 1.01 * (more - few)

@@ -515,3 +515,16 @@ def test_a_long_line_is_cut_in_what_is_said_of_it(tmp_path: Path) -> None:
         Conversation(Silent()).read(str(tmp_path / "commands"))
 
     assert len(str(refused.value)) < 300
+
+
+def test_loads_that_fail_at_the_prompt_keep_no_later_one_from_being_read(tmp_path: Path) -> None:
+    (tmp_path / "wrong").write_text("no such command\n")
+    (tmp_path / "right").write_text("set number 7\n")
+    typed = Conversation(Silent())
+
+    for _ in range(20):
+        with pytest.raises(FrontEndError):
+            typed.follow(f"load {tmp_path / 'wrong'}")
+    typed.follow(f"load {tmp_path / 'right'}")
+
+    assert typed.settings.files == 7

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.bundle import RunBundle
+from assay.bundle.catalog import list_runs
 from assay.bundle.remarks import (
     LONGEST_NOTE,
     MOST_TAGS,
@@ -24,6 +25,8 @@ from assay.bundle.remarks import (
 )
 from assay.errors import BundleError, InputError, RunError
 from assay.report.archive import write_archive
+from assay.running.kept_run import keep_run
+from assay.running.stopping import Stops
 from unit.bundle_streams import begun, encoded, plan, stream
 
 
@@ -48,6 +51,22 @@ def test_what_is_said_afterwards_leaves_a_sealed_run_what_its_manifest_says(tmp_
     RunBundle.open(bundle.path).verify()
     assert (bundle.path / "manifest.sha256").read_text() == hashes
     assert read_remarks(bundle.path) == Remarks(name="x", tags=("t",), note="note")
+
+
+def test_a_run_that_is_refused_leaves_nothing_and_gives_its_name_back(tmp_path: Path) -> None:
+    before = RunBundle.create(tmp_path, "x", plan=plan(), argv=["assay"], remarks=Remarks(name="baseline"))
+
+    def work(_: RunBundle, __: Stops) -> None:
+        assert before.remarks.name is None
+        raise RunError("no room")
+
+    with pytest.raises(RunError, match="no room"):
+        keep_run(
+            plan(), work, runs=tmp_path, argv=["assay"], remarks=Remarks(name="baseline"), was_refused=lambda _: True
+        )
+
+    assert [run.run_id for run in list_runs(tmp_path)] == [before.run_id]
+    assert before.remarks.name == "baseline"
 
 
 def test_words_are_added_and_taken_back() -> None:

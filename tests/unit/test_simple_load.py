@@ -158,6 +158,7 @@ def test_whatever_goes_together_is_a_load_file_that_is_read_as_any_other(
         ({"depth": "8", "engine": "psync"}, "use --engine io_uring, or --workers 8"),
         ({"engine": "posixaio"}, "--engine posixaio: it is one of sync, read_write, psync, io_uring"),
         ({"engine": "mmap", "direct": True}, "leave one of them out"),
+        ({"cache": "warm", "direct": True}, "--cache warm fills the page cache, which --direct passes by"),
         ({"direct": True, "bs": "1000"}, "--bs 1000: --direct moves multiples of 512 bytes; use 1024B"),
         ({"workers": "1e3"}, "--workers 1e3: a whole number is wanted"),
         ({"files": "2", "workers": "4"}, "use --files 1, of which each gets a part, or --files 4"),

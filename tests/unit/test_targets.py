@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import COULD_NOT_RUN, PlanError, RunError
-from assay.plan import FileSet, Fixed, Origin, Plan, Target
-from assay.targets import Need, Room, check_room, directories, directory_of, of_directory, room, set_folder
+from assay.plan import FileSet, Fixed, Origin, Phase, Plan, Prepare, Remove, Step, Target
+from assay.targets import (
+    Need,
+    Room,
+    check_room,
+    directories,
+    directory_of,
+    elsewhere,
+    laid_out,
+    of_directory,
+    room,
+    set_folder,
+)
 from assay.units import MIB
 
 LARGE = 1 << 60
@@ -81,3 +92,23 @@ def test_directories_of_one_file_system_share_its_room(tmp_path: Path) -> None:
     check_room([Need(places[0], most)], reserve_bytes=0, cure="use less")
     with pytest.raises(RunError, match="are needed"):
         check_room([Need(place, most) for place in places], reserve_bytes=0, cure="use less")
+
+
+def test_the_room_of_a_directory_of_other_machines_is_left_to_them() -> None:
+    with elsewhere():
+        check_room([Need(Path("/not/here"), 1 << 60)], reserve_bytes=0, cure="use less")
+
+
+def test_sets_that_lie_at_one_time_share_the_room(tmp_path: Path) -> None:
+    sets = [FileSet(name=name, target="t", path=name, files=2, size=Fixed(value=3.0 * MIB)) for name in "abc"]
+    steps: tuple[Step, ...] = (Prepare(set="a"), Prepare(set="b"), Remove(set="a"), Prepare(set="c"))
+    made = Plan(
+        name="x",
+        origin=Origin(front_end="native", source="x", sha256=""),
+        seed=1,
+        targets=(of_directory("t", tmp_path),),
+        file_sets=tuple(sets),
+        phases=tuple(Phase(name=str(index), title="", jobs=(), before=(step,)) for index, step in enumerate(steps)),
+    )
+
+    assert list(laid_out(made)) == [Need(tmp_path, 12 * MIB)]

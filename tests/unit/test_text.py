@@ -174,3 +174,36 @@ def test_what_the_user_calls_a_run_stands_first() -> None:
     first = console.file.getvalue().splitlines()[0]  # type: ignore[attr-defined]
     assert first.startswith("called   baseline   [nvme, lab]   before")
     assert first.endswith("the change")
+
+
+def beside(run: SyntheticRun) -> list[str]:
+    """The lines beside a classic tool's output, in a pipe."""
+    recorded = read(run)
+    console = PlainConsole(file=io.StringIO(), width=80, color_system=None)
+    shown = document(recorded)
+    text.render_beside(shown, head_of(shown, recorded), console)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_short_run_of_a_classic_tool_has_few_lines_beside_its_output() -> None:
+    phases = [plan.Phase(name=f"p{index}", title=f"phase {index}", jobs=(one_job(),)) for index in range(4)]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=0.1))
+    for index in range(4):
+        stream = steady_stream(per_s=400, seconds=1, latency_ns=2_345_678, bytes_each=MIB)
+        run.phase([stream], seconds=1, index=index, counters=Counters(process_read_bytes=400 * MIB))
+    run.end(events.Outcome.COMPLETE)
+    assert {result.trust.level.value for result in document(read(run)).results} == {"weak"}
+
+    lines = beside(run)
+
+    assert len(lines) <= 5
+    assert lines[0].startswith("findings ")
+    assert "too-short" in lines[0]
+    assert lines[1].startswith("4 results: 0 to be trusted, 4 weak, 0 not.")
+
+
+def test_what_makes_numbers_unusable_is_told_beside_a_classic_tools_output() -> None:
+    lines = beside(example())
+
+    assert any(line.startswith("warning  cpu-contention") for line in lines)
+    assert any("→" in line for line in lines)

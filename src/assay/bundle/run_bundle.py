@@ -273,6 +273,11 @@ class RunBundle:
             for path in replaced:
                 remove_in_run(path)
 
+    def discard(self) -> None:
+        """Remove a run that was refused before anything was done; raises BundleError where it is sealed."""
+        self._refuse_if_sealed()
+        shutil.rmtree(self.path, ignore_errors=True)
+
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.
 

@@ -115,6 +115,8 @@ class CommandWords:
     """`--no-report`: no HTML report."""
     quiet: bool = False
     """`--quiet`: no progress, and beside the tool's output the answer alone."""
+    strict: bool = False
+    """`--strict`: Assay's own exit code, which is 1 where a number must not be used."""
     user: str | None = None
     """`--user NAME`: who does the work."""
     name: str | None = None
@@ -136,6 +138,7 @@ _VALUES = {
     "--live-json": "name the file for a line of JSON an interval, or -",
 }
 """Options that have a value, and what is said where it is missing."""
+_FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 _FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
 
@@ -154,12 +157,8 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
         name, separator, value = word.partition("=")
         if name in own:
             tool.append(word)
-        elif word == "--json":
-            taken["json"] = True
-        elif word == "--no-report":
-            taken["no_report"] = True
-        elif word == "--quiet":
-            taken["quiet"] = True
+        elif word in _FLAGS:
+            taken[word[2:].replace("-", "_")] = True
         elif word in _FLAGS_OF_CLIENTS:
             of_clients[_FLAGS_OF_CLIENTS[word]] = True
         elif name in _OF_CLIENTS:
@@ -213,6 +212,7 @@ class AssayDoor:
             json=asked.json,
             report=not asked.no_report,
             quiet=asked.quiet,
+            is_strict=asked.strict,
             remarks=said,
             live_json=asked.live_json,
             clients=over,

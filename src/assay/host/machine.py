@@ -23,6 +23,7 @@ from assay.host.reading import (
     kib_to_bytes,
     known,
     valued,
+    without_secrets,
     words,
 )
 
@@ -38,10 +39,6 @@ _ULIMITS = {
     "file_size_bytes": resource.RLIMIT_FSIZE,
     "address_space_bytes": resource.RLIMIT_AS,
 }
-
-_NAMED_SECRET = re.compile(r"^([^=]*(?:passw|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
-_BEFORE_HOST = re.compile(r"(^|=)[^@=]*:.*@")
-"""User and password in front of a host: `netroot=iscsi:me:secret@10.0.0.1`, `root=cifs://me:secret@server/share`."""
 
 
 def identity_hash(identity: str) -> str:
@@ -151,9 +148,8 @@ def _memory_facts(tree: SystemTree) -> list[Fact]:
 
 
 def _without_secrets(cmdline: str) -> tuple[str, ...]:
-    """Boot parameters; values of those that may be secrets (iSCSI passwords, keys) are taken out."""
-    named = (_NAMED_SECRET.sub(r"\1=(not kept)", word) for word in words(cmdline))
-    return tuple(_BEFORE_HOST.sub(r"\1(not kept)@", word) for word in named)
+    """Give the boot parameters."""
+    return tuple(map(without_secrets, words(cmdline)))
 
 
 def _system_facts(tree: SystemTree) -> list[Fact]:

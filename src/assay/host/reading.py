@@ -6,6 +6,7 @@ name the path as the user knows it, without the root of the tree.
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,11 @@ from assay.host.facts import Fact, FactValue
 
 _NO_DIRECTORY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
 """Answers that say what a path is not; others are of storage that does not answer."""
+
+
+_NAMED_SECRET = re.compile(r"^([^=]*(?:pass|pwd|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
+_BEFORE_HOST = re.compile(r"(^|=)[^@=]*:(?!/[^/]).*@")
+"""User and password in front of a host: `netroot=iscsi:me:secret@10.0.0.1`, `cifs://me:secret@server/share`; no path."""
 
 
 class Reading(NamedTuple):
@@ -151,6 +157,11 @@ def chosen(text: str) -> str:
 def words(text: str) -> tuple[str, ...]:
     """Text split at white space."""
     return tuple(text.split())
+
+
+def without_secrets(word: str) -> str:
+    """Take the value out of a boot parameter, mount option or address that may be a secret: iSCSI passwords, keys."""
+    return _BEFORE_HOST.sub(r"\1(not kept)@", _NAMED_SECRET.sub(r"\1=(not kept)", word))
 
 
 def colon_table(text: str) -> dict[str, str]:

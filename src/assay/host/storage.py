@@ -15,7 +15,7 @@ import msgspec
 from assay.errors import InputError, RunError
 from assay.host.block import BlockDevice, diskstats_name, layers, name_of_number, name_of_path, uncounted
 from assay.host.mounts import Mount, find, mount_id, mounts_of
-from assay.host.reading import SystemTree
+from assay.host.reading import SystemTree, without_secrets
 
 _MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 _NETWORK = frozenset(
@@ -198,11 +198,11 @@ def _path(tree: SystemTree, directory: Path, depth: int) -> StoragePath:
         directory=str(directory),
         mount_point=mount.mount_point,
         mount_root=mount.root,
-        mount_source=mount.source,
+        mount_source=without_secrets(mount.source),
         fs_type=mount.fs_type,
         kind=carrier.kind,
-        options=mount.options,
-        super_options=mount.super_options,
+        options=tuple(map(without_secrets, mount.options)),
+        super_options=tuple(map(without_secrets, mount.super_options)),
         is_block_backed=bool(counted) and not why,
         diskstats=counted,
         why_uncounted=why,

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay import events
 from assay.analysis.histogram import QUANTILES, bucket_middle_ns, quantiles_ns
+from assay.analysis.work_times import workers_at_work
 from assay.results import STREAMING_BYTES_PER_OP
 from assay.units import format_bytes, format_ns, format_number
 
@@ -52,6 +53,12 @@ class Tally:
             self._sums.setdefault((one.job, one.operation), _Sum()).add(one)
         if interval.operations and interval.dt_ns > 0:
             self._latest = interval
+
+    def end(self, finished: events.PhaseFinished) -> None:
+        """The phase is over: its time is that in which its workers were at work, as in the result; ticks go on longer."""
+        worked = workers_at_work(finished)
+        if worked and not any(worker.abandoned for worker in finished.workers):
+            self._ns = max(own.end_ns for own in worked) - min(own.begin_ns for own in worked)
 
     def so_far(self) -> str:
         """Write the rates since the phase began, and p50 and p99 of their latency."""

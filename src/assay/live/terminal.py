@@ -36,10 +36,11 @@ _OTHER_LINES = 4
 class TerminalDisplay:
     """Progress on standard error."""
 
-    def __init__(self, beside: Callable[[], str] | None = None) -> None:
+    def __init__(self, beside: Callable[[], str] | None = None, *, is_terse: bool = False) -> None:
         """Draw nothing yet.
 
         Args:
+            is_terse: Whether a log has no lines of what is through before the next is due: that of a classic tool.
             beside: Gives a line to be shown below the rates, such as how the clients of a run stand (`set_words.py`).
         """
         self._beside = beside
@@ -53,6 +54,8 @@ class TerminalDisplay:
         self._begun_s = 0.0
         self._begun_ns: int | None = None
         self._told_s = 0.0
+        self._is_terse = is_terse
+        self._logged_s = time.monotonic()
         self._activity = ""
         self._share: float | None = None
         self._rates = ""
@@ -86,6 +89,7 @@ class TerminalDisplay:
                 self._tally.add(event)
                 self._look()
             case events.PhaseFinished():
+                self._tally.end(event)
                 self._end_phase()
             case events.Warning():
                 self._console.print(f"  {event.text}", soft_wrap=True)
@@ -123,7 +127,7 @@ class TerminalDisplay:
             rates += f"  {known}"
         self._rates = ""
         if self._live is None:
-            self._log(f"{self._activity}: {rates}")
+            self._log_end(f"{self._activity}: {rates}")
         else:
             self._ended.append((self._activity, rates))
 
@@ -142,10 +146,16 @@ class TerminalDisplay:
         if activity != self._activity:
             self._activity, self._rates = activity, ""
             if self._live is None:
-                self._log(activity)
+                self._log_end(activity)
         self._share = share
 
+    def _log_end(self, line: str) -> None:
+        """Log what is through, or begins."""
+        if not self._is_terse or time.monotonic() - self._logged_s >= _EACH_LINE_S:
+            self._log(line)
+
     def _log(self, line: str) -> None:
+        self._logged_s = time.monotonic()
         sys.stderr.write(f"{line}\n")
 
     def _told_beside(self) -> str:

@@ -1,13 +1,14 @@
 """What of a load can never work, however large, fast or empty the storage is?
 
-Looked for before anything is laid out, where a load file says it; the refusals name phase, job and operation, so that they
-get file and line (`refusals.py`). What depends on the kernel or on a backend the engine refuses, before it lays out too
-(`engine/src/program`); what depends on the file system shows when the first file is open.
+Looked for before anything is laid out, whoever made the Plan; the refusals name phase, job and operation, so that those of
+load files get file and line (`refusals.py`). What depends on the kernel or on a backend the engine refuses, before it lays
+out too (`engine/src/program`); what depends on the file system shows when the first file is open.
 
 Limits: sizes that are drawn and files of drawn sizes are not looked at, but for O_DIRECT, where hardly a draw would fit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from assay import plan
 from assay.errors import PlanError
@@ -21,12 +22,17 @@ SECTOR_BYTES = 512
 _ENDING_PICKS = plan.New | plan.Existing | plan.Listed | plan.Shuffled
 
 
-def check(made: plan.Plan) -> None:
-    """Look at every phase; raises PlanError with the first thing that cannot work."""
+def check(made: plan.Plan, words: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Look at every phase; raises PlanError with the first thing that cannot work.
+
+    Args:
+        made: The Plan.
+        words: What its `size`, `direct` and so on are called where it was asked for.
+    """
     sets = {file_set.name: file_set for file_set in made.file_sets}
     for phase in made.phases:
         check_steady(phase, made.sample_interval_s)
-        for why in (*_of_time(phase), *_of_ends(phase), *_of_teams(phase), *_of_sizes(phase, sets)):
+        for why in (*_of_time(phase), *_of_ends(phase), *_of_teams(phase), *_of_sizes(phase, sets, words)):
             raise PlanError(f"phase '{phase.name}'{why}")
 
 
@@ -72,7 +78,7 @@ def _runs_out(job: plan.Job) -> bool:
     )
 
 
-def _of_sizes(phase: plan.Phase, sets: dict[str, plan.FileSet]) -> Iterator[str]:
+def _of_sizes(phase: plan.Phase, sets: dict[str, plan.FileSet], words: Mapping[str, str]) -> Iterator[str]:
     for job in phase.jobs:
         if isinstance(job.body, plan.Script):
             continue
@@ -83,7 +89,7 @@ def _of_sizes(phase: plan.Phase, sets: dict[str, plan.FileSet]) -> Iterator[str]
             where = f", job '{job.name}': operation '{op.name}'"
             if why := _too_large(op, file_set, job.workers):
                 yield f"{where}: {why}"
-            if job.open.direct is plan.Direct.ON and (why := _not_direct(op, file_set)):
+            if job.open.direct is plan.Direct.ON and (why := _not_direct(op, file_set, words)):
                 yield f"{where}: {why}"
 
 
@@ -112,19 +118,21 @@ def _too_large(op: plan.Op, file_set: plan.FileSet | None, workers: int) -> str:
     )
 
 
-def _not_direct(op: plan.Op, file_set: plan.FileSet | None) -> str:
+def _not_direct(op: plan.Op, file_set: plan.FileSet | None, words: Mapping[str, str]) -> str:
     """Say which of its numbers O_DIRECT does not take."""
+    direct = words.get("direct", "direct")
     pieces = max(1, op.flags.vectors)
     for key, value in _direct_numbers(op, file_set):
         number = value / pieces if key == "size" else value
         if number % SECTOR_BYTES:
             parts = f" in {pieces} vectors" if pieces > 1 and key == "size" else ""
             return (
-                f"{key} is {value:,.15g} bytes{parts}; direct moves multiples of {SECTOR_BYTES} bytes, from offsets and in"
-                " files that are such too"
+                f"{words.get(key, key)} is {value:,.15g} bytes{parts}; {direct} moves multiples of {SECTOR_BYTES} bytes,"
+                " from offsets and in files that are such too"
             )
     if not (isinstance(op.size, plan.Fixed) or _is_of_points(op.size) or _chunk_bytes(op.access)):
-        return f"size is drawn, and direct moves multiples of {SECTOR_BYTES} bytes; write a fixed size, or rows of some"
+        size = words.get("size", "size")
+        return f"{size} is drawn, and {direct} moves multiples of {SECTOR_BYTES} bytes; write a fixed size, or rows of some"
     return ""
 
 

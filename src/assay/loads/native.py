@@ -234,11 +234,10 @@ class _Translation:
         )
 
     def _check_shares(self, top: LoadFile) -> None:
-        for index in range(len(top.phase)):
-            try:
-                check_shares(top.phase[: index + 1])
-            except UnknownNameError as error:
-                raise self._reader.unknown(("phase", index), error.what, error.name, error.known) from error
+        try:
+            check_shares(top.phase)
+        except UnknownNameError as error:
+            raise self._reader.unknown(error.place, error.what, error.name, error.known) from error
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
         """Add flushes after changes that none follows, where nothing is said of what comes then, and the confirmations."""
@@ -462,9 +461,11 @@ class _Translation:
 
     def _unique(self, place: str | Path, what: str, names: list[str], first: int = 0) -> None:
         path = (place,) if isinstance(place, str) else place
+        seen: set[str] = set()
         for index, name in enumerate(names):
-            if name in names[:index]:
+            if name in seen:
                 raise self._reader.error((*path, index + first), f"{what} '{name}' is defined twice; names are unique")
+            seen.add(name)
 
 
 def sample_interval_s(phases: Collection[plan.Phase], repeat: int = 1) -> float:

@@ -192,6 +192,8 @@ def _of_engine(load: SimpleLoad) -> Iterator[str]:
         )
     if load.is_direct and load.engine == "mmap":
         yield "--engine mmap goes through the page cache, which --direct passes by; leave one of them out"
+    if load.is_direct and load.cache == "warm":
+        yield "--cache warm fills the page cache, which --direct passes by; leave one of them out"
     odd = next((size for size in load.blocks_bytes if size % SECTOR_BYTES), None)
     if load.is_direct and odd is not None:
         yield f"--bs {odd}: --direct moves multiples of {SECTOR_BYTES} bytes; use {_next_sector(odd)}B"

@@ -3,6 +3,7 @@
 The engine refuses most of these too, in `engine/src/program` and `engine/src/steps`; it sees them only when it starts.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from assay.errors import PlanError
@@ -21,7 +22,7 @@ class UnknownNameError(PlanError):
     """A name in a job's own keys that nothing has."""
 
     def __init__(self, where: str, what: str, name: str | int, known: Collection[str | int], place: Place) -> None:
-        """Say where a thing of a name is missing, and which there are; `place` leads from the job to the name."""
+        """Say where a thing of a name is missing, and which there are; `place` leads there from the job or the Plan."""
         self.what, self.name, self.place = what, str(name), place
         self.known = sorted(map(str, known))
         super().__init__(f"{where}: there is no {what} '{name}'; known here: {', '.join(self.known) or 'none'}")
@@ -43,7 +44,7 @@ def check_plan(targets: Iterable[Target], file_sets: Collection[FileSet], phases
             _require(f"{where}: job '{job.name}'", "file set", job_sets(job), known_sets)
             check_job(job)
         check_semaphores(phase)
-    check_shares(tuple(phases))
+    check_shares(phases)
 
 
 def check_job(job: Job) -> None:
@@ -71,14 +72,18 @@ def check_semaphores(phase: Phase) -> None:
             _require(where, "post to semaphore", [action.semaphore], posted)
 
 
-def check_shares(phases: tuple[Phase, ...]) -> None:
+def check_shares(phases: Iterable[Phase]) -> None:
     """Raise PlanError where a rate is a share of that of a phase which does not come before, or has no such job."""
+    before: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
+    """Names of the phases so far, by repeat and by job."""
     for position, phase in enumerate(phases):
         for job in phase.jobs:
             if isinstance(job.arrival, OpenShare):
-                before = [other for other in phases[:position] if other.repeat == phase.repeat]
-                known = [other.name for other in before if any(each.name == job.name for each in other.jobs)]
-                _require(f"phase '{phase.name}': job '{job.name}'", "earlier phase", [job.arrival.phase], known)
+                where = f"phase '{phase.name}': job '{job.name}'"
+                known = before[phase.repeat, job.name]
+                _require(where, "earlier phase", [job.arrival.phase], known, ("phase", position))
+        for job in phase.jobs:
+            before[phase.repeat, job.name].add(phase.name)
 
 
 def _named(step: object, field: str) -> list[str]:

@@ -29,13 +29,14 @@ _MOST_CAUSES = 4
 _MEMORY_RUN = "memory-run"
 
 
-def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[str, ...]:
+def answer(document: Document, load: str, *, columns: int | None = 80, has_numbers: bool = True) -> tuple[str, ...]:
     """Say it: a sentence a line.
 
     Args:
         document: The results; of several clients their sums are told.
         load: Name of the Plan: that of the quick suite has words of its own.
-        columns: Titles are cut where a line would be longer; None: they are not.
+        columns: Titles are cut, and medians left out, where a line would be longer; None: they are not.
+        has_numbers: Whether a few results are told one by one; else of several how many are to be trusted.
 
     Returns nothing where the run was cut before its first number.
     """
@@ -45,7 +46,10 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
     if not any(result.iops is not None for result in document.results):
         return ()
     document, results = sums_of(document), shown_results(document)
-    told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
+    if not has_numbers:
+        told = tuple(_counted(results)) if len(results) > 1 else ()
+    else:
+        told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
     lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *_distrust(results))
     return tuple(line for line in lines if line)
@@ -71,15 +75,20 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
         told = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
         yield f"{title}: {', '.join(told)}; of {result.measures.words}." if stands(result) else f"{title}: {_NONE}."
     elif len(measured) <= _MOST_TOLD:
+        quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            told = [rate_words(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
+            told = [rate_words(result), *_schedule(result), *_spread(result, quantiles)] if stands(result) else [_NONE]
             ending = f": {', '.join(told)}."
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
-        trusted = sum(result.trusted for result in results)
-        weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
-        others = len(results) - trusted - weak
-        yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
+        yield from _counted(results)
+
+
+def _counted(results: Sequence[Result]) -> Iterator[str]:
+    trusted = sum(result.trusted for result in results)
+    weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
+    others = len(results) - trusted - weak
+    yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
 
 
 def _schedule(result: Result) -> Iterator[str]:

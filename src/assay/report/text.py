@@ -76,23 +76,32 @@ def render(
 
 
 def render_answer(document: Document, head: Head, console: PlainConsole) -> None:
-    """Print the answer alone."""
-    _print(console, _answer(sums_of(document), head, _width(console))[1:])
+    """Print the answer alone: for a pipe, whose reader has no width, whole and a sentence a line."""
+    columns = console.width if console.is_terminal else None
+    _print(console, _answer(sums_of(document), head, columns)[1:])
 
 
 def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
-    """Print what stands beside a classic tool's own output: findings, where the run is kept, the answer."""
+    """Print what stands beside a classic tool's own output, whose numbers it does not repeat.
+
+    That is findings that say why a number must not be used, the names of the others, the answer, and where the run is kept.
+    """
     document, width = sums_of(document), _width(console)
-    lines = [*clients_block(document, width), *_findings(document, width, has_notes=False)]
-    _print(console, [*lines, *_footer(document, html), *_answer(document, head, width)])
+    lines = [*clients_block(document, width), *_findings(document, width, has_notes=False, folded=(WEAK, NOTE))]
+    told = " ".join(answer(document, head.load, has_numbers=False))
+    lines += [Text(line, style="bold") for line in wrap(told, width)] if told else []
+    _print(console, [*lines, *_footer(document, html)[1:]])
 
 
 def _width(console: PlainConsole) -> int:
     return console.width if console.is_terminal else _IN_A_PIPE_COLUMNS
 
 
-def _answer(document: Document, head: Head, width: int) -> list[Text]:
-    words = [line for sentence in answer(document, head.load) for line in wrap(sentence, width)]
+def _answer(document: Document, head: Head, width: int | None) -> list[Text]:
+    if width is None:
+        words = list(answer(document, head.load, columns=None))
+    else:
+        words = [line for sentence in answer(document, head.load) for line in wrap(sentence, width)]
     return [Text(), *(Text(line, style="bold") for line in words)] if words else []
 
 
@@ -162,14 +171,14 @@ def _marks(document: Document, width: int) -> list[Text]:
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 
-def _findings(document: Document, width: int, *, has_notes: bool) -> list[Text]:
+def _findings(document: Document, width: int, *, has_notes: bool, folded: Sequence[str] = (NOTE,)) -> list[Text]:
     rows: dict[Finding, list[int]] = {finding: [] for finding in document.findings}
     for row, result in enumerate(document.results, start=1):
         for finding in result.findings:
             rows.setdefault(finding, []).append(row)
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(rows, key=lambda finding: SEVERITIES.index(finding.severity)):
-        if has_notes or finding.severity != NOTE:
+    for finding in sorted(rows, key=_by_severity):
+        if has_notes or finding.severity not in folded:
             kinds.setdefault((finding.severity, finding.id, finding.cure), []).append(finding)
     lines: list[Text] = []
     for (severity, id_, cure), same in kinds.items():
@@ -177,17 +186,25 @@ def _findings(document: Document, width: int, *, has_notes: bool) -> list[Text]:
         for finding in same:
             said.setdefault(finding.text, []).extend(rows[finding])
         lines += [Text(), *_kind(document, (severity, id_, cure), list(said.items()), width)]
-    notes = dict.fromkeys(finding.id for finding in rows if finding.severity == NOTE)
-    return lines if has_notes or not notes else [*lines, *_folded(list(notes), document.run.id, width)]
+    found = sorted((finding for finding in rows if finding.severity in folded), key=_by_severity)
+    notes = dict.fromkeys(finding.id for finding in found)
+    if has_notes or not notes:
+        return lines
+    what = "notes" if folded == (NOTE,) else "findings"
+    return [*lines, *([Text()] if lines or what == "notes" else []), _folded(what, list(notes), document.run.id, width)]
 
 
-def _folded(notes: Sequence[str], run_id: str, width: int) -> list[Text]:
-    """Name the notes in one line: they explain numbers, and a command has their words."""
+def _by_severity(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)
+
+
+def _folded(what: str, notes: Sequence[str], run_id: str, width: int) -> Text:
+    """Name findings in one line: they explain numbers, and a command has their words."""
     how = f"'assay show {run_id} --notes'"
     told = f"{len(notes)}: {how}"
     if (room := width - 9 - len(told)) > 0:
         told = f"{len(notes)} ({cut(', '.join(notes), room - 3)}): {how}" if room > _SHORTEST_NAMES else told
-    return [Text(), Text.assemble((f"{'notes':<9}", _STYLES[NOTE]), told)]
+    return Text.assemble((f"{what:<9}", _STYLES[NOTE]), told)
 
 
 def _kind(document: Document, kind: tuple[str, str, str], said: list[tuple[str, list[int]]], width: int) -> list[Text]:

@@ -61,7 +61,8 @@ def run_plan(  # noqa: D417 - the rest is what it says
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
-    Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed.
+    Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed. Of a run that the
+    engine refuses nothing is kept.
 
     Args:
         watch: Who may end phases before their longest time.
@@ -70,7 +71,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
         prompts: Where a phase asks for a line of input before it starts; None: on standard output.
 
     Raises:
-        InputError: The Plan's user is another one, and only root can become that.
+        InputError: The Plan's user is another one, and only root can become that; or the engine refuses the Plan.
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
     capabilities(*plan.targets, user=plan.user)
@@ -82,7 +83,19 @@ def run_plan(  # noqa: D417 - the rest is what it says
             if isinstance(event, events.CeilingsMeasured):
                 kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
 
-    return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
+    return keep_run(
+        plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=_was_refused
+    )
+
+
+def _was_refused(bundle: RunBundle) -> bool:
+    """Whether the engine refused the Plan for what it looked at, and neither touched a file nor met a call that failed."""
+    told = bundle.events()
+    refusals = [event for event in told if isinstance(event, events.Error) and event.errno is None]
+    return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in told)
+
+
+_NOTHING_DONE = events.Hello | events.Warning | events.Error | events.Finished
 
 
 def _carry_out(

@@ -15,7 +15,7 @@ import msgspec
 from assay import events
 from assay.bundle.catalog import resolve, runs_directory
 from assay.bundle.strict_json import decode
-from assay.errors import InputError, Interrupted, RunError
+from assay.errors import BundleError, InputError, Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
 from assay.running.client_folders import folders_in, remove_folders
 from assay.running.engine import run_quietly
@@ -43,7 +43,10 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
         return [check_directory(place)]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     library = runs_directory(runs)
-    folder = resolve(place, library)
+    try:
+        folder = resolve(place, library)
+    except BundleError as error:
+        raise BundleError(f"'{place}' is no directory; {error}") from error
     from assay.bundle import RunBundle  # noqa: PLC0415 - only now: who looks for a run reads no tables
 
     bundle = RunBundle.open(folder)

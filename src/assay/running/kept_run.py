@@ -6,10 +6,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay.bundle import RunBundle, tables
 from assay.bundle.catalog import take_name
 from assay.bundle.held import held
-from assay.bundle.remarks import NOTHING, Remarks
+from assay.bundle.remarks import NOTHING, Remarks, change_remarks
 from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -22,7 +24,7 @@ Work = Callable[[RunBundle, Stops], None]
 """What measures: it raises what ends the run early."""
 
 
-def keep_run(
+def keep_run(  # noqa: D417 - the rest is what it says
     plan: Plan,
     work: Work,
     *,
@@ -30,13 +32,18 @@ def keep_run(
     argv: Sequence[str],
     source_text: str | None = None,
     remarks: Remarks = NOTHING,
+    was_refused: Callable[[RunBundle], bool] = lambda _: False,
 ) -> tuple[RunBundle, AssayError | None]:
     """Begin a bundle, let the work be done, and return the sealed bundle, with the error that ended it early, if one did.
 
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed.
 
+    Args:
+        was_refused: Whether nothing was done, by the record of a run that an error ended: nothing is kept then.
+
     Raises:
         RunError: the folder for runs cannot be used; nothing was done then.
+        AssayError: the run was refused.
     """
     _be_able_to_seal()
     error: AssayError | None = None
@@ -44,11 +51,16 @@ def keep_run(
         bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text, remarks=remarks)
         holding.enter_context(held(bundle.path))
         try:
+            named: list[str] = []
             try:
-                _take_name(bundle)
+                named = _take_name(bundle)
                 work(bundle, stops)
             except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
                 error = _as_told(caught)
+            if error is not None and _is_nothing(bundle, was_refused):
+                _give_name_back(bundle, named)
+                bundle.discard()
+                raise error
             error = _seal(bundle, error)
         except Stopped as stopped:
             if not bundle.is_sealed:
@@ -61,15 +73,34 @@ def keep_run(
     return bundle, error
 
 
-def _take_name(bundle: RunBundle) -> None:
-    """Let a run alone have its name; where another cannot be changed both have it, which is said."""
+def _take_name(bundle: RunBundle) -> list[str]:
+    """Let a run alone have its name, and name those that had it; where one cannot be changed both have it, which is said."""
     if (name := bundle.remarks.name) is None:
-        return
+        return []
     try:
-        for before in take_name(name, bundle.path):
-            sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
+        named = take_name(name, bundle.path)
     except AssayError as error:
         sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
+        return []
+    for before in named:
+        sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
+    return named
+
+
+def _give_name_back(bundle: RunBundle, named: Sequence[str]) -> None:
+    for before in named:
+        change_remarks(
+            bundle.path.parent / before, lambda said: msgspec.structs.replace(said, name=bundle.remarks.name)
+        )
+        sys.stderr.write(f"'{bundle.remarks.name}' is the name of the run {before} again\n")
+
+
+def _is_nothing(bundle: RunBundle, was_refused: Callable[[RunBundle], bool]) -> bool:
+    """Whether a run was refused; one whose record cannot be read is kept."""
+    try:
+        return was_refused(bundle)
+    except AssayError:
+        return False
 
 
 def _be_able_to_seal() -> None:

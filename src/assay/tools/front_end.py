@@ -76,6 +76,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     """Why no run of the tool can be one of several clients, and what to do instead; empty: it can."""
     own_programs: ClassVar[frozenset[str]] = frozenset()
     """Programs that the tool itself runs as a part of its load; those of a script are none."""
+    option_names: ClassVar[Mapping[str, str]] = {}
+    """What the tool calls `size`, `direct` and so on of an operation, for refusals."""
     room_cure: ClassVar[str] = "ask for fewer or smaller files"
     """What to do where the room does not suffice."""
 

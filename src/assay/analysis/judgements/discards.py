@@ -1,7 +1,8 @@
 """Was storage told meanwhile which blocks nobody needs any more?
 
 What a file system frees it gives back to the device (mount option `discard`, `fstrim`), often some seconds after the files
-were removed. A device that erases then serves others more slowly. A load that removes files itself has that in its own rate.
+were removed. A device that erases then serves others more slowly. A load that removes files or punches holes (fio's trim)
+has that in its own rate.
 
 Limits: what a device does inside after a discard was acknowledged is not seen. Counted since Linux 4.18 (diskstats).
 """
@@ -17,7 +18,7 @@ from assay.results import Finding
 from assay.units import format_bytes
 from assay.verdicts import ServedBy
 
-_FREES = frozenset({OpKind.UNLINK, OpKind.TRUNCATE, OpKind.RENAME})
+_FREES = frozenset({OpKind.UNLINK, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.RENAME, OpKind.PUNCH_HOLE})
 
 
 def judge(case: Case) -> Iterable[Finding]:

@@ -81,9 +81,10 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
 
 def _work(result: Result) -> str:
     times = f", repeat {result.repeat + 1}" if result.repeat else ""
+    workers = f"{_count(result.workers)} worker{'s' if result.workers != 1 else ''}"
     return (
         f"operation '{result.operation}' of job '{result.job}' in phase '{result.phase}'{times}, on {result.target or '?'}:"
-        f" {_count(result.workers)} workers, depth {_count(result.queue_depth)}"
+        f" {workers}, depth {_count(result.queue_depth)}"
     )
 
 

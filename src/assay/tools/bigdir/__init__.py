@@ -22,7 +22,7 @@ class BigDir(FrontEnd[Settings]):
     --readdir-only   list names alone [default: look at each entry too]
     --clients N      so many at once, each in a directory of its own
     --dir DIR        where [default: the working directory]
-    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE
                      as with every command that measures
 

@@ -1,8 +1,9 @@
 """`assay bonnie`: bonnie++'s command line, load and output."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
@@ -43,12 +44,13 @@ class Bonnie(FrontEnd[Settings]):
     Assay's options:
       --format 1.03|1.96|2.00
                    whose load and output [default: 2.00]
-      --runs DIR, --user NAME, --json, --no-report, --quiet,
+      --runs DIR, --user NAME, --json, --no-report, --quiet, --strict,
       --name NAME, --tag TAG, --note TEXT, --live-json FILE
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "bonnie"
     shims = ("bonnie++", "bonnie")
+    option_names: ClassVar[Mapping[str, str]] = {"size": "the chunk of -s", "direct": "-D"}
     room_cure = "use a smaller -s or -n"
 
     def parse(self, words: Sequence[str]) -> Settings:

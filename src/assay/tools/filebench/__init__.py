@@ -1,7 +1,8 @@
 """`assay filebench -f FILE.f`: scripts in Filebench's workload language."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.errors import InputError
 from assay.input_text import read_text
@@ -29,7 +30,7 @@ class Filebench(FrontEnd[Settings]):
     --wml 1.5           refuse what only 1.4 had [default: take both]
     --allow-commands    let the script run commands ('system', '!'): only one that
                         you trust
-    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE
                         as with every command that measures
 
@@ -40,6 +41,7 @@ class Filebench(FrontEnd[Settings]):
     name = "filebench"
     shims = ("filebench",)
     help_words = frozenset({"--help", "-h"})
+    option_names: ClassVar[Mapping[str, str]] = {"size": "iosize", "direct": "directio"}
     room_cure = "use fewer or smaller files (--set, --scale)"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

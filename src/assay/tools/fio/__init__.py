@@ -3,17 +3,26 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
+from assay import __version__
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
 from assay.tools.fio.command_line import gathered
-from assay.tools.fio.job_settings import NAME, Settings
+from assay.tools.fio.job_settings import ENGINES, NAME, Settings
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
 from assay.tools.front_end import Door, FrontEnd
+
+VERSION = f"fio-3.33-assay-{__version__}"
+_HIPRI = "hipri                   : Use polled IO completions\n"
+_OPTIONS_OF_ENGINES = {
+    "pvsync2": _HIPRI,
+    "io_uring": f"{_HIPRI}sqthread_poll           : Offload submission/completion to kernel thread\n",
+}
 
 
 class Fio(FrontEnd[Settings]):
@@ -28,15 +37,16 @@ class Fio(FrontEnd[Settings]):
                        jobs, as far as they say nothing else
     --set OPTION=VALUE the last word for all jobs, over those of the files too
     --section=NAME     that job alone
-    --output-format=normal|json|json+
+    --output-format=normal|json|json+|terse;  --minimal: terse, version 3
     --output=FILE      the text into a file
+    --version, --enghelp: the version; the engines
     --parse-only       say what is wrong, and run nothing
     --showcmd          print the jobs as command lines, and run nothing
     --readonly         refuse jobs that write
 
     \b
-    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --tag TAG,
-    --note TEXT, --live-json FILE. --name is fio's.
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
+    --strict, --tag TAG, --note TEXT, --live-json FILE. --name is fio's.
 
     Files lie in assay-data in the job's directory (else the working
     directory); nothing else there is read, written or removed. An option
@@ -46,10 +56,26 @@ class Fio(FrontEnd[Settings]):
     name = NAME
     shims = (NAME,)
     own_options = frozenset({"--name"})
+    option_names: ClassVar[Mapping[str, str]] = {
+        "size": "bs",
+        "direct": "direct=1",
+        "align": "blockalign",
+        "from": "offset",
+        "length": "size",
+    }
     room_cure = "use a smaller size"
 
     def follow(self, words: Sequence[str], door: Door) -> int:
         """Read what the words name, and do what they ask for."""
+        for word in words:
+            name, _, value = word.partition("=")
+            if name in {"--version", "-v"}:
+                door.say(f"{VERSION}\n")
+                return 0
+            if name == "--enghelp":
+                text, code = engine_help(value)
+                door.say(text)
+                return code
         whole = gathered(words, os.environ)
         settings = self.parse(whole)
         if settings.show_command:
@@ -89,6 +115,16 @@ class Fio(FrontEnd[Settings]):
     def output_names(self, settings: Settings) -> Sequence[str]:
         """Name the file of --output."""
         return [settings.output] if settings.output else []
+
+
+def engine_help(name: str) -> tuple[str, int]:
+    """Give fio's list of engines, or what options one has that others have not, with fio's exit code."""
+    if not name:
+        return "Available IO engines:\n" + "".join(f"\t{engine}\n" for engine in sorted(ENGINES)), 0
+    if name not in ENGINES:
+        return f"IO engine {name} not found\n", 1
+    own = _OPTIONS_OF_ENGINES.get(name)
+    return (own, 0) if own else (f"IO engine {name} has no options\n", 1)
 
 
 def plan_anywhere(settings: Settings, words: Sequence[str]) -> Plan:

@@ -23,8 +23,8 @@ _MOST_WORDS = 1000
 _MOST_FILES = 100
 _INCLUDED = "include:"
 
-_VALUED = frozenset({"output", "output-format", "section", "set"})
-_ALONE = frozenset({"parse-only", "showcmd", "readonly"})
+_VALUED = frozenset({"output", "output-format", "section", "set", "terse-version"})
+_ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
 _NOTED = {
     "eta": "progress is shown as Assay shows it",
     "eta-newline": "progress is shown as Assay shows it",
@@ -33,20 +33,16 @@ _NOTED = {
     "max-jobs": "there is no such limit",
     "alloc-size": "Assay's memory grows as it needs",
     "warnings-fatal": "what has no equal is refused anyhow",
-    "append-terse": "there is no terse output",
     "bandwidth-log": "the run has the rate of each interval: assay export",
     "latency-log": "the run has the latencies of each interval: assay export",
 }
 _REFUSED = {
-    "minimal": "there is no terse output; use --output-format=json",
-    "terse-version": "there is no terse output; use --output-format=json",
     "client": "other clients are not reached this way; run Assay on each of them",
     "server": "there is no server of this kind",
     "daemonize": "there is no server of this kind",
     "remote-config": "other clients are not reached this way",
     "debug": "the record of a run has all that happened: assay show RUN",
     "cmdhelp": "see docs/tools/fio.md",
-    "enghelp": "see docs/tools/fio.md",
     "profile": "what a profile does is written in no file; give its options",
     "idle-prof": "the run has the processor time of each interval",
     "inflate-log": "Assay writes no logs of that kind",
@@ -58,7 +54,6 @@ _REFUSED = {
     "crctest": "nothing is measured by it but the processor",
     "memcpytest": "nothing is measured by it but memory",
     "dedupetest": "nothing is measured by it but the processor",
-    "version": "use assay --version",
     "aux-path": "Assay writes no such files",
 }
 

@@ -1,42 +1,79 @@
 """fio's JSON of a run: its keys, in its units.
 
 What Assay does not know is left out, but for keys that programs read without looking whether they are there; those are 0
-(`slat_ns`, `trim`, context switches and faults). docs/tools/fio.md lists them. Rates of several clients that have no sum are
-null.
+(`slat_ns`, `trim`, context switches, faults and merged requests). docs/tools/fio.md lists them. Rates of several
+clients that have no sum are null.
 """
 
 import datetime as dt
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from assay.analysis.device import devices_of
 from assay.analysis.record import RunRecord
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.totals import Direction, Latency, Reported
 
-_DEPTHS = (1, 2, 4, 8, 16, 32)
+_DEPTHS = {"1": 1, "2": 3, "4": 7, "8": 15, "16": 31, "32": 63}
+"""fio's names for depths, each with the largest that it stands for, as are the next."""
+_CALLS = {"0": 0, "4": 4, "8": 8, "16": 16, "32": 32, "64": 63}
 _NOTHING = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 _US = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _MS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000)
 
 
+_VERSION = "fio-3.33-assay-{}"
+
+
 def json_text(run: RunRecord, settings: Settings, found: Sequence[Reported], *, with_bins: bool) -> str:
     """Write the document; `with_bins`: as json+, with each filled bucket."""
+    return json.dumps(json_document(run, settings, found, with_bins=with_bins), indent=2) + "\n"
+
+
+def json_document(
+    run: RunRecord, settings: Settings, found: Sequence[Reported], *, with_bins: bool = False
+) -> dict[str, Any]:
+    """Make the document."""
     started = int(dt.datetime.fromisoformat(run.info.started_utc).timestamp())
     document = {
-        "fio version": f"fio-3.33-assay-{run.info.assay_version}",
+        "fio version": _VERSION.format(run.info.assay_version),
         "timestamp": started,
         "timestamp_ms": started * 1000,
         "time": time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(started)),
         "global options": settings.shared,
         "jobs": [_job(one, settings, with_bins=with_bins) for one in found],
+        "disk_util": list(_disks(run)),
     }
     if not settings.shared:
         del document["global options"]
-    return json.dumps(document, indent=2) + "\n"
+    return document
+
+
+def _disks(run: RunRecord) -> Iterator[dict[str, Any]]:
+    """Give what the devices of the targets did while phases were on; of several clients nothing, whose names are alike."""
+    if run.client_set is not None:
+        return
+    seconds = sum(phase.whole.seconds for phase in run.phases)
+    for name in dict.fromkeys(name for target in run.plan.targets for name in devices_of(run, target.name)):
+        grown = {
+            counter: sum(phase.counters.delta(phase.whole, "diskstats", name, counter) or 0.0 for phase in run.phases)
+            for counter in ("reads", "writes", "read_ns", "write_ns", "weighted_io_ns", "io_ns")
+        }
+        yield {
+            "name": name,
+            "read_ios": int(grown["reads"]),
+            "write_ios": int(grown["writes"]),
+            "read_merges": 0,
+            "write_merges": 0,
+            "read_ticks": int(grown["read_ns"] / 1e6),
+            "write_ticks": int(grown["write_ns"] / 1e6),
+            "in_queue": int(grown["weighted_io_ns"] / 1e6),
+            "util": round(min(100.0, 100 * grown["io_ns"] / (seconds * 1e9)), 6) if seconds else 0.0,
+        }
 
 
 def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any]:
@@ -51,6 +88,7 @@ def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any
     }
     return {
         "jobname": job.name,
+        **({"desc": job.options["description"]} if "description" in job.options else {}),
         "groupid": one.group,
         "error": one.error,
         "eta": 0,
@@ -64,7 +102,9 @@ def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any
         "ctx": 0,
         "majf": 0,
         "minf": 0,
-        **_depths(job.depth),
+        "iodepth_level": _depths(job.depth, _DEPTHS),
+        "iodepth_submit": _depths(job.batch[0], _CALLS),
+        "iodepth_complete": _depths(job.batch[1], _CALLS),
         **_shares(one),
         "latency_depth": job.depth,
         "latency_target": 0,
@@ -136,10 +176,10 @@ def _bins(part: Direction) -> dict[str, Any]:
     return {"bins": {str(int(value)): int(count) for value, count in zip(values, counts, strict=True)}}
 
 
-def _depths(depth: int) -> dict[str, Any]:
-    """Share of the I/Os by how many were in flight: what the job keeps up, as a share of all."""
-    place = next((str(step) for step in _DEPTHS if depth < 2 * step), ">=64")
-    return {"iodepth_level": {name: 100.0 if name == place else 0.0 for name in (*map(str, _DEPTHS), ">=64")}}
+def _depths(depth: int, ladder: Mapping[str, int]) -> dict[str, float]:
+    """Share of the I/Os by how many were in flight, or in a call: what the job asks for, as a share of all."""
+    place = next((name for name, most in ladder.items() if depth <= most), ">=64")
+    return {name: 100.0 if name == place else 0.0 for name in (*ladder, ">=64")}
 
 
 def _shares(one: Reported) -> dict[str, dict[str, float]]:

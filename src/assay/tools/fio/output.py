@@ -1,4 +1,4 @@
-"""What fio prints of a run: its text, or its JSON; disk statistics of its kind are not made up.
+"""What fio prints of a run: its text, its terse lines, or its JSON.
 
 The text has fio's lines for what Assay knows: of each job or group its reads and writes with IOPS, bandwidth, bytes and
 time, `lat` with percentiles, the processor, and the sums of each group.
@@ -12,8 +12,9 @@ from pathlib import Path
 from assay import events
 from assay.analysis.record import PhaseRecord
 from assay.tools.fio.job_settings import Settings
-from assay.tools.fio.json_text import json_text
+from assay.tools.fio.json_text import json_document, json_text
 from assay.tools.fio.loop import READ, TRIM, WRITE
+from assay.tools.fio.terse_text import terse_text
 from assay.tools.fio.totals import Direction, Latency, Reported, reported
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
@@ -57,6 +58,8 @@ class FioOutput(Output[Settings]):
         for kind in self.settings.formats:
             if kind == "normal":
                 made.append("\n".join(_text(self._found, self.run.info.assay_version)) + "\n")
+            elif kind == "terse":
+                made.append(terse_text(json_document(self.run, self.settings, self._found)))
             else:
                 made.append(json_text(self.run, self.settings, self._found, with_bins=kind == "json+"))
         return "".join(made)

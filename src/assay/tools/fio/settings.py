@@ -1,7 +1,7 @@
 """What the words of fio ask for, job by job; what has no exact equal is refused here with its place."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay import plan
 from assay.errors import InputError
@@ -28,7 +28,8 @@ _WAYS = {
     "randtrim": (False, True, True),
 }
 """Of rw: reads, writes, at random."""
-_FORMATS = frozenset({"normal", "json", "json+"})
+_FORMATS = frozenset({"normal", "json", "json+", "terse"})
+_TERSE_VERSION = "3"
 _MOST_CLONES = 1024
 
 
@@ -48,19 +49,27 @@ def parse(words: Sequence[str]) -> Settings:
         raise InputError("fio: there is no job; give a job file, or --name=NAME --rw=read --size=1g")
     if "readonly" in asked.own and any(job.writes for job in jobs):
         raise InputError("fio: command line: '--readonly' and a job that writes; leave one of them out")
-    formats = tuple(asked.own.get("output-format", "normal").split(","))
-    if not set(formats) <= _FORMATS:
-        raise InputError(f"fio: command line: --output-format is {formats[0][:40]}; normal, json and json+ are there")
     return Settings(
         jobs=tuple(jobs),
         shared=shared,
         output=asked.own.get("output", ""),
-        formats=formats,
+        formats=_formats(asked.own),
         notes=(*asked.notes, *(f"{name}: {why}" for name, why in notes.items())),
         only_parse="parse-only" in asked.own,
         show_command="showcmd" in asked.own,
         words=tuple(words),
     )
+
+
+def _formats(own: Mapping[str, str]) -> tuple[str, ...]:
+    formats = ["terse"] if "minimal" in own else own.get("output-format", "normal").split(",")
+    if unknown := [name for name in formats if name not in _FORMATS]:
+        raise InputError(
+            f"fio: command line: --output-format is {unknown[0][:40]}; normal, terse, json and json+ are there"
+        )
+    if own.get("terse-version", _TERSE_VERSION) != _TERSE_VERSION:
+        raise InputError(f"fio: command line: --terse-version is {own['terse-version'][:40]}; 3 is there")
+    return tuple(dict.fromkeys([*formats, *(["terse"] if "append-terse" in own else [])]))
 
 
 def _job(name: str, where: str, given: JobOptions) -> JobSettings:

@@ -1,7 +1,8 @@
 """`assay iozone`: IOzone's own command line."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.plan import Origin, Plan
 from assay.targets import Need
@@ -48,12 +49,13 @@ class IOzone(FrontEnd[Settings]):
       -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
-    --name NAME, --tag TAG, --note TEXT, --live-json FILE. The data lies in Assay's folder beside
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE. The data lies in Assay's folder beside
     FILE, and findings go to standard error.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "iozone"
     shims = ("iozone",)
+    option_names: ClassVar[Mapping[str, str]] = {"size": "-r", "chunk": "-r", "direct": "-I"}
     room_cure = "ask for smaller files"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

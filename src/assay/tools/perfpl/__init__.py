@@ -25,7 +25,7 @@ class PerfPl(FrontEnd[Settings]):
     --fsync          flush each file before its close, in the time
     --sync           flush the file system after each iteration, in the time
     --dir DIR        where [default: the working directory]
-    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE
                      as with every command that measures
 

@@ -24,7 +24,7 @@ class PostMark(FrontEnd[Settings]):
     end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md says what
     differs from the original.
 
-    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME, --tag TAG,
+    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --strict, --name NAME, --tag TAG,
     --note TEXT, --live-json FILE.
     """
 

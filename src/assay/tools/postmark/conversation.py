@@ -44,9 +44,10 @@ class Conversation:
             )
         self._say(f"Reading configuration from file '{name}'\n")
         self._depth += 1
-        ended = any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
-        self._depth -= 1
-        return ended
+        try:
+            return any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
+        finally:
+            self._depth -= 1
 
     def prompt(self) -> None:
         """Follow what is typed, or piped in, until `quit` or the end of it."""

@@ -4,8 +4,9 @@ vdbench itself needs Java, may not be handed on, and is not run here. What is ta
 in docs/tools/vdbench.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan
@@ -36,8 +37,8 @@ class Vdbench(FrontEnd[Settings]):
     --size SIZE    size of each lun that the file gives none for
 
     \b
-    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME,
-    --tag TAG, --note TEXT, --live-json FILE.
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE.
 
     A lun names a file, an anchor a directory: data lies in assay-data beside
     it or in it, and what has the name is neither read nor written. What has
@@ -47,6 +48,7 @@ class Vdbench(FrontEnd[Settings]):
     name = NAME
     shims = (NAME,)
     help_words = frozenset({"-h", "--help"})
+    option_names: ClassVar[Mapping[str, str]] = {"size": "xfersize", "direct": "openflags=o_direct"}
     room_cure = "give size=, files= or sizes= less"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

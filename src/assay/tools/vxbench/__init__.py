@@ -53,8 +53,8 @@ class VxBench(FrontEnd[Settings]):
     -s  the total alone; -v: also settings, files and each workload
 
     \b
-    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME,
-    --tag TAG, --note TEXT, --live-json FILE.
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE.
 
     FILE names the directory to measure and tells files apart. Data lies in
     assay-data beside it; FILE itself is neither read nor written.
