@@ -133,6 +133,34 @@ def test_a_hung_operation_lasts_until_the_first_of_the_times_of_its_phase_and_it
     assert result.iops == pytest.approx(4_000 / 6)
 
 
+def test_a_worker_that_hangs_is_at_work_until_its_own_time_and_those_beside_it_count() -> None:
+    """By hand: 2,000 operations of the one that hangs from 2 s on, 10,000 of the other, in 10 s."""
+    run = SyntheticRun(one_plan(phase(one_job(workers=2), stop=plan.Stop(seconds=10.0))))
+    hanging, other = (
+        steady_stream(per_s=1000, seconds=seconds, latency_ns=1_000_000, worker=worker)
+        for worker, seconds in enumerate((2, 10))
+    )
+    run.phase([hanging, other], seconds=10, abandoned=1)
+
+    result = only(run.end())
+
+    assert (result.ops, result.seconds, result.iops) == (12_000, 10.0, 1_200.0)
+    assert "A worker waited 8.00 s" in next(one.text for one in result.findings if one.id == "abandoned")
+    assert "sum-invalid" not in ids(result)
+
+
+def test_a_job_that_ends_by_its_own_time_does_not_shorten_the_one_that_hangs_in_another() -> None:
+    jobs = one_job(name="a", stop=plan.Stop(seconds=9.8)), one_job(name="b")
+    run = SyntheticRun(one_plan(phase(*jobs, stop=plan.Stop(seconds=10.0))))
+    ended = steady_stream(per_s=1000, seconds=9, latency_ns=1_000_000, job="a")
+    hanging = steady_stream(per_s=1000, seconds=6, latency_ns=1_000_000, job="b")
+    run.phase([ended, hanging], seconds=10, abandoned=1)
+
+    (result,) = (one for one in judged(run.end()).results if one.job == "b")
+
+    assert (result.ops, result.seconds) == (6_000, 10.0)
+
+
 def test_the_wait_for_the_last_operation_is_no_change_of_a_steady_rate() -> None:
     run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=4.0)), sample_interval_s=0.1))
     # A throttle that gives 40 tokens at each tenth of a second: the operation after the last one completes 97 ms later.

@@ -233,7 +233,7 @@ def test_what_cannot_be_written_to_is_said_before_the_run(tmp_path: Path) -> Non
 
 
 def test_a_place_that_the_machine_refuses_is_no_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
+    def refuse(*_: object, **__: object) -> int:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(os, "open", refuse)

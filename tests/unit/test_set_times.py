@@ -70,7 +70,7 @@ def test_workers_that_completed_nothing_were_not_at_work() -> None:
         errors=(),
     )
 
-    assert workers_at_work(finished) == [Span(10, 90)]
+    assert [own for _, own in workers_at_work(finished)] == [Span(10, 90)]
 
 
 @pytest.mark.parametrize("there", [(1, 1), (3, 1), (5, 3), (5, 5)])

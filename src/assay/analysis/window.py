@@ -14,8 +14,8 @@ A sum over clients is trimmed to the intervals inside that time wherever more th
 start or end 70 ms apart in 3.5 s would make it 2 % too small.
 
 `Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of
-the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a phase which
-was stopped by its time while operations were outstanding lasts until that time: a device that hangs must not look fast.
+the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a worker with
+operations that never came back was at work until these were given up: a device that hangs must not look fast.
 
 A sum over clients that ends where one was lost ends with an interval, and counts what was before; the client that was lost
 was at work from its start on.
@@ -45,6 +45,8 @@ class AtWork:
     """From the first issue to the last completion."""
     common: Span
     """From the last worker's first issue to the first one's last completion."""
+    silent_s: float
+    """Longest time in which a worker waited at its end for operations that never came back; it was at work until then."""
     end_ns: int
     """When the phase ended: later than `span` where operations were outstanding."""
 
@@ -84,22 +86,22 @@ class Window:
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     """Find the window of a phase."""
     tolerance_ns = int(thresholds.GRID_TOLERANCE * sample_interval_s * NS_PER_S)
-    worked = workers_at_work(record.finished) if record.finished else record.until_cut
+    worked, lasts = _worked(record)
     if not worked:
         return Window(record.whole, record.whole) if record.finished else _cut_window(record, tolerance_ns)
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
     firsts = [max(own.begin_ns, ramp_end_ns) if record.phase.ramp_s > 0 else own.begin_ns for own in worked]
-    lasts = [own.end_ns for own in worked]
-    span = Span(min(firsts), max(lasts))
-    common_ns = max(0, min(lasts) - max(firsts))
-    overlap = common_ns / (span.end_ns - span.begin_ns) if span.end_ns > span.begin_ns else 1.0
-    end_ns = _end_ns(record, span)
+    span = Span(min(firsts), max(own.end_ns for own in worked))
+    common_ns, at_work_ns = max(0, min(lasts) - max(firsts)), max(lasts) - span.begin_ns
+    overlap = common_ns / at_work_ns if at_work_ns > 0 else 1.0
+    end_ns = max(lasts) if record.finished else record.whole.end_ns
     at_work = AtWork(
         skew_s=(max(firsts) - min(firsts)) / NS_PER_S,
         tail_s=(max(lasts) - min(lasts)) / NS_PER_S,
         overlap=overlap,
         span=span,
         common=Span(max(firsts), max(*firsts, min(lasts))),
+        silent_s=max(last - own.end_ns for own, last in zip(worked, lasts, strict=True)) / NS_PER_S,
         end_ns=end_ns,
     )
     whole_from, outside_ns = thresholds.OVERLAP_WHOLE, tolerance_ns
@@ -117,6 +119,14 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     if not after_ramp:
         return Window(Span(span.begin_ns, end_ns), record.whole, at_work, lacks_interval=True)
     return Window(Span(after_ramp[0].begin_ns, end_ns), Span(after_ramp[0].begin_ns, record.whole.end_ns), at_work)
+
+
+def _worked(record: PhaseRecord) -> tuple[Sequence[Span], Sequence[int]]:
+    """Give the time from first issue to last completion of each worker that did anything, and until when it was at work."""
+    if record.finished is None:
+        return record.until_cut, [own.end_ns for own in record.until_cut]
+    worked = workers_at_work(record.finished)
+    return [own for _, own in worked], [_until_given_up(record, worker, own) for worker, own in worked]
 
 
 def _inside(record: PhaseRecord, limits: Span, tolerance_ns: int) -> Sequence[Span]:
@@ -137,15 +147,12 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     return Window(span, span, lacks_interval=not inside)
 
 
-def _end_ns(record: PhaseRecord, span: Span) -> int:
-    """End of the span: with operations that never came back, the phase went on for as long as it was to."""
-    finished = record.finished
-    if finished is None:
-        return record.whole.end_ns
-    if not any(worker.abandoned for worker in finished.workers):
-        return span.end_ns
-    phase = record.phase
-    asked_s = [seconds for seconds in (phase.longest_s, *phase.job_times_s) if seconds]
-    if finished.stopped_by is not events.StoppedBy.TIME:
-        return max(span.end_ns, record.whole.end_ns)
-    return max(span.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else span.end_ns
+def _until_given_up(record: PhaseRecord, worker: events.WorkerWindow, own: Span) -> int:
+    """When the operations of a worker that never came back were given up: until then it was at work, waiting for them."""
+    if not worker.abandoned:
+        return own.end_ns
+    if worker.stopped_by is not events.StoppedBy.TIME:
+        return max(own.end_ns, record.whole.end_ns)
+    of_jobs = [job.longest_s for job in record.phase.jobs if job.name == worker.job]
+    asked_s = [seconds for seconds in (record.phase.longest_s, *of_jobs) if seconds]
+    return max(own.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else own.end_ns

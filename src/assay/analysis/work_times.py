@@ -33,15 +33,15 @@ def _until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]
         for event in happened[name]:
             if not isinstance(event, events.PhaseFinished) or event.phase_index != phase.index:
                 continue
-            for own in workers_at_work(event):
+            for _, own in workers_at_work(event):
                 begin_ns = own.begin_ns + times.shift.ns
                 yield Span(begin_ns, max(begin_ns, min(own.end_ns + times.shift.ns, cut_ns)))
 
 
-def workers_at_work(finished: events.PhaseFinished) -> list[Span]:
-    """Give the time from the first issue to the last completion of each worker that did anything."""
+def workers_at_work(finished: events.PhaseFinished) -> list[tuple[events.WorkerWindow, Span]]:
+    """Give each worker that did anything, and the time from its first issue to its last completion."""
     return [
-        Span(worker.first_op_ns, worker.last_op_ns)
+        (worker, Span(worker.first_op_ns, worker.last_op_ns))
         for worker in finished.workers
         if worker.first_op_ns is not None and worker.last_op_ns is not None
     ]

@@ -56,7 +56,7 @@ class Tally:
 
     def end(self, finished: events.PhaseFinished) -> None:
         """The phase is over: its time is that in which its workers were at work, as in the result; ticks go on longer."""
-        worked = workers_at_work(finished)
+        worked = [own for _, own in workers_at_work(finished)]
         if worked and not any(worker.abandoned for worker in finished.workers):
             self._ns = max(own.end_ns for own in worked) - min(own.begin_ns for own in worked)
 

@@ -75,10 +75,12 @@ def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Fi
     abandoned = sum(worker.abandoned for worker in finished.workers)
     if not abandoned:
         return
-    silent_s, whole_s = ((at_work.end_ns - ns) / NS_PER_S for ns in (at_work.span.end_ns, at_work.span.begin_ns))
+    whole_s = (at_work.end_ns - at_work.span.begin_ns) / NS_PER_S
     text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
-    if silent_s > thresholds.SILENT_END_SHARE * whole_s:
-        text += f" Nothing completed in the last {format_seconds(silent_s)}, so the true tail is longer than shown."
+    if at_work.silent_s > thresholds.SILENT_END_SHARE * whole_s:
+        text += (
+            f" A worker waited {format_seconds(at_work.silent_s)} for its own, so the true tail is longer than shown."
+        )
         yield findings.warning("abandoned", text, "Look for a hung device or server, then run again.")
     else:
         yield findings.note("abandoned", text)
