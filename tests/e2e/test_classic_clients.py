@@ -108,7 +108,8 @@ def test_the_text_has_the_clients_records_and_then_all_of_them(ran: tuple[str, R
     truths = {client: TRUTHS[tool](of, client) for client in CLIENTS}
 
     found = numbers_of(tool, of.text)
-    assert list(found) == [*(f"client {client}" for client in CLIENTS), "mean", "slowest", "fastest"]
+    sums = ["all 3 clients"] if tool == "vxbench" else []
+    assert list(found) == [*(f"client {client}" for client in CLIENTS), *sums, "mean", "slowest", "fastest"]
     for client, truth in truths.items():
         assert_equal(found[f"client {client}"], truth)
     for name, fold in (("mean", statistics.fmean), ("slowest", min), ("fastest", max)):
@@ -133,6 +134,8 @@ def test_every_other_path_has_the_same(ran: tuple[str, Ran]) -> None:
     assert len(lines) == len(TRUTHS[tool](of, "local-2"))
     results = json.loads(of.assay("show", "last", "--json", check=MEASURED).stdout)["results"]
     assert {result["client"] for result in results} == {None, *CLIENTS}
+    if tool == "vxbench":
+        assert bool(numbers_of(tool, of.text)["all 3 clients"]) == (results[0]["iops"] is not None)
     assert all(f"x-{client}.csv" in os_names(of.folder) for client in CLIENTS) is (tool == "iozone")
     if tool == "iozone":
         page = of.folder / "page.html"
