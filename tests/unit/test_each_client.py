@@ -101,6 +101,18 @@ def test_curves_of_all_are_mean_slowest_and_fastest_of_the_texts_of_each() -> No
                     assert math.isclose(cell, wanted, rel_tol=1e-9), (name, number)
 
 
+def test_bigdir_draws_the_band_over_the_clients_of_all_machines() -> None:
+    times = ([1_000_000, 4_000_000], [3_000_000, 2_000_000])
+    runs = [classic.bigdir_run(("20", "10"), {"client0001": (one, one)}) for one in times]
+    outputs = [registry.output_of(run) for run in runs]
+
+    create, listing = outputs[0].figures_of_clients(outputs)
+
+    # Fastest, mean and slowest of a create, of ten in each step, and of an entry listed, of ten and twenty.
+    assert create.table.rows == (("10", "100 µs", "200 µs", "300 µs"), ("20", "200 µs", "300 µs", "400 µs"))
+    assert listing.table.rows == (("10", "100 µs", "200 µs", "300 µs"), ("20", "100 µs", "150 µs", "200 µs"))
+
+
 def table_of(text: str) -> list[list[float]]:
     """Rows of a table that begin with a number and have several cells."""
     lines = [re.split(r"[|,]", line) for line in text.splitlines()]
