@@ -14,6 +14,7 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.client_set import Role
 from assay.cli import app
 from assay.errors import InputError
+from assay.report import html
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
 from unit import classic_runs as classic
@@ -154,9 +155,11 @@ def test_each_client_has_its_own_files_and_figures() -> None:
     of_a, of_b = ([value for _, _, value in biff_cells(file.content)] for file in classic.files(run))
     assert [4000.0 in of_a, 1000.0 in of_a] == [True, False]
     assert [4000.0 in of_b, 1000.0 in of_b] == [False, True]
-    titles = [figure.title for figure in registry.figures(run, document(run))]
-    assert titles
-    assert {title.rpartition(" ")[2] for title in titles} == {"(a)", "(b)"}
+    figures = registry.figures(run, document(run))
+    assert figures
+    assert {figure.title.rpartition(" ")[2] for figure in figures} == {"(a)", "(b)"}
+    page = html.page(run, document(run), figures)
+    assert all(figure.title in page for figure in figures)
 
 
 def test_what_is_said_of_all_clients_alike_is_said_once() -> None:
