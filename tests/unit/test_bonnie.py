@@ -16,10 +16,11 @@ from assay.plan.walk import job_ops
 from assay.tools.bonnie import FRONT_END
 from assay.tools.bonnie.figures import figures_of
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
+from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest, fold_passes
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS, to_plan
 from assay.tools.bonnie.settings import Settings, parse, sized
 from assay.tools.bonnie.table import table
+from assay.tools.over_clients import Fold
 from assay.units import MIB
 from bonnie_lines import parse_line
 from goldens import Goldens
@@ -386,6 +387,25 @@ def test_a_test_in_which_every_operation_failed_is_blank_and_the_others_are_prin
 
     assert cells["block_write"].rate == 4096
     assert set(cells) == {"block_write", "rewrite"}
+
+
+def test_of_several_clients_a_rate_has_its_own_cpu_and_a_mean_hides_what_one_was_too_fast_for() -> None:
+    runs = {name: measured("", LINE_200, machine=name, size_mib=4096) for name in ("a", "b")}
+    of_b = dict(runs["b"].tests)
+    of_b["rewrite"] = MeasuredTest(name="rewrite", rate=1000.0, cpu=40.5, seconds=9.0, slowest_ns=1_000)
+    of_b["getc_read"] = MeasuredTest(name="getc_read", rate=9000.0, cpu=99.0, seconds=0.2, slowest_ns=1_000)
+    del of_b["block_read"]
+    passes = [runs["a"], dataclasses.replace(runs["b"], tests=of_b)]
+
+    mean, slowest, fastest = (parse_line(line_of(fold_passes(passes, fold))) for fold in Fold)
+
+    # a: 1,164,520 KiB/s with 79 % of a CPU and 9640 us.
+    assert [one.cells["rewrite"].rate for one in (mean, slowest, fastest)] == [(1_164_520 + 1000) // 2, 1000, 1_164_520]
+    assert [one.cells["rewrite"].cpu_percent for one in (mean, slowest, fastest)] == [60, 40, 79]
+    assert [one.slowest["rewrite"] for one in (mean, slowest, fastest)] == ["4820us", "9640us", "1us"]
+    assert [one.cells["getc_read"].rate for one in (mean, slowest, fastest)] == [None, 1385, None]
+    assert "block_read" not in mean.cells
+    assert line_of(fold_passes(passes, Fold.MEAN)).split(",")[2] == "mean-of-2"
 
 
 def test_defaults_are_those_of_the_original() -> None:

@@ -14,6 +14,7 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.client_set import Role
 from assay.cli import app
 from assay.errors import InputError
+from assay.report import html
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
 from unit import classic_runs as classic
@@ -101,6 +102,18 @@ def test_curves_of_all_are_mean_slowest_and_fastest_of_the_texts_of_each() -> No
                     assert math.isclose(cell, wanted, rel_tol=1e-9), (name, number)
 
 
+def test_bigdir_draws_the_band_over_the_clients_of_all_machines() -> None:
+    times = ([1_000_000, 4_000_000], [3_000_000, 2_000_000])
+    runs = [classic.bigdir_run(("20", "10"), {"client0001": (one, one)}) for one in times]
+    outputs = [registry.output_of(run) for run in runs]
+
+    create, listing = outputs[0].figures_of_clients(outputs)
+
+    # Fastest, mean and slowest of a create, of ten in each step, and of an entry listed, of ten and twenty.
+    assert create.table.rows == (("10", "100 µs", "200 µs", "300 µs"), ("20", "200 µs", "300 µs", "400 µs"))
+    assert listing.table.rows == (("10", "100 µs", "200 µs", "300 µs"), ("20", "100 µs", "150 µs", "200 µs"))
+
+
 def table_of(text: str) -> list[list[float]]:
     """Rows of a table that begin with a number and have several cells."""
     lines = [re.split(r"[|,]", line) for line in text.splitlines()]
@@ -142,9 +155,11 @@ def test_each_client_has_its_own_files_and_figures() -> None:
     of_a, of_b = ([value for _, _, value in biff_cells(file.content)] for file in classic.files(run))
     assert [4000.0 in of_a, 1000.0 in of_a] == [True, False]
     assert [4000.0 in of_b, 1000.0 in of_b] == [False, True]
-    titles = [figure.title for figure in registry.figures(run, document(run))]
-    assert titles
-    assert {title.rpartition(" ")[2] for title in titles} == {"(a)", "(b)"}
+    figures = registry.figures(run, document(run))
+    assert figures
+    assert {figure.title.rpartition(" ")[2] for figure in figures} == {"(a)", "(b)"}
+    page = html.page(run, document(run), figures)
+    assert all(figure.title in page for figure in figures)
 
 
 def test_what_is_said_of_all_clients_alike_is_said_once() -> None:

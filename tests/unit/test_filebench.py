@@ -456,6 +456,19 @@ def test_the_summary_adds_up_what_the_lines_say() -> None:
     assert "think                1000ops      200ops/s" in text
 
 
+def test_of_several_clients_each_line_is_a_mean_or_that_of_the_slowest_or_fastest() -> None:
+    slow = {name: (count // 2, size // 2, ns * 3) for name, (count, size, ns) in DONE.items()}
+    outputs = [FRONT_END.output(run_of(MAILBOX, done)) for done in (DONE, slow)]
+
+    mean, slowest, fastest = (re.sub(r"^.*Running...\n", "", text) for text in outputs[0].of_clients(outputs).values())
+
+    for text, one in ((slowest, outputs[1]), (fastest, outputs[0])):
+        assert set(text.splitlines()) - {""} <= set(one.text().splitlines())
+    # fetch: 1000 and 500 in 5 s, of 8 KiB; 1.2 and 3.6 us each, at most twice as long.
+    assert "fetch                750ops      150ops/s   1.2mb/s    0.002ms/op [0.001ms - 0.007ms]" in mean
+    assert re.search(r"IO Summary:  599\d ops 1199\.\d+ ops/s 150/150 rd/wr", mean)
+
+
 def test_snapshots_add_up_or_begin_anew() -> None:
     def shown(period: str) -> list[str]:
         script = MAILBOX.replace("run 5", f"psrun {period} 5")

@@ -113,6 +113,7 @@ def test_the_page_and_the_workbook_have_them(measured: tuple[RunRecord, Document
             html.unescape(re.sub("<[^>]*>", " ", cell)).split() for cell in re.findall("<td.*?</td>", line, re.DOTALL)
         ]
         assert " ".join(cells[1]).startswith(rate)
+        assert ("with the flush" in " ".join(cells[1])) == bool(row["flush"])
         assert any(" ".join(cell).startswith(row["max"]) for cell in cells)
         in_sheet = summary.rows[number - 1]
         assert in_sheet[1:3] == (pytest.approx(row["value"]), row["unit"])

@@ -9,6 +9,7 @@ import pytest
 
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
+from assay.decode.readers import read as read_claims
 from assay.plan import Plan
 from assay.plan.walk import job_ops
 from assay.tools import registry
@@ -77,6 +78,9 @@ def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path)
     assert document(of_fio).results[0].iops is None
     (job,) = json.loads(classic.text(of_fio))["jobs"]
     assert [job["read"][key] for key in ("iops", "bw", "bw_bytes")] == [None] * 3
+    # Read again, there is no rate either.
+    _, (claim,) = read_claims(classic.text(of_fio), "fio.json")
+    assert (claim.ops_per_s, claim.bytes_per_s, claim.ops) == (None, None, 2 * PER_S * SECONDS)
     # What is no rate is of all that both did.
     assert job["read"]["total_ios"] == 2 * PER_S * SECONDS
     assert "IOPS=n/a, BW=n/a/s" in classic.text(as_text)

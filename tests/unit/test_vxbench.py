@@ -177,6 +177,17 @@ def test_each_worker_and_all_of_them_have_a_line() -> None:
     )
 
 
+def test_of_several_clients_the_total_is_what_all_moved_by_the_time_of_the_longest() -> None:
+    line = "-w read -i iosize=64k,iocount=1000 one"
+    outputs = [FRONT_END.output(run_of(line, [Done(0, ms, 1000, 0, 500)])) for ms in (2000, 4000)]
+
+    total, mean, slowest, fastest = outputs[0].of_clients(outputs).values()
+
+    assert total == "total:       4.000 sec     32000.00 KB/s  cpu:    1.00 sys    0.00 user\n"
+    assert mean.splitlines()[0] == "user 1:      3.000 sec     24000.00 KB/s  cpu:    0.50 sys    0.00 user"
+    assert (slowest, fastest) == (outputs[1].text(), outputs[0].text())
+
+
 def test_the_summary_is_the_total_alone_and_megabytes_are_of_1024_kilobytes() -> None:
     text = classic.text(run_of(TWO_FILES.replace("-w", "-s -M -w"), FOUR_WORKERS))
 

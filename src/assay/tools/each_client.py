@@ -54,11 +54,17 @@ class EachClient(Output[Any]):
         ]
 
     def figures_of(self, document: "Document") -> Sequence["Figure"]:
-        """Draw the tool's figures of each client, with less than trusted numbers marked."""
+        """Draw the tool's figures of all clients and of each, with less than trusted numbers marked."""
+        outputs = [*self._outputs.values()]
+        drawn = {f"all {len(outputs)} clients": self._together.figures_of_clients(outputs)} if len(outputs) > 1 else {}
+        for name, output in [*self._outputs.items()][:MOST_DRAWN]:
+            drawn[name] = output.figures_of(of_client(document, name))
         return [
-            dataclasses.replace(figure, slug=f"{figure.slug}-{name}", title=f"{figure.title} ({name})")
-            for name, output in [*self._outputs.items()][:MOST_DRAWN]
-            for figure in output.figures_of(of_client(document, name))
+            dataclasses.replace(
+                figure, slug=f"{figure.slug}-{name.replace(' ', '-')}", title=f"{figure.title} ({name})"
+            )
+            for name, figures in drawn.items()
+            for figure in figures
         ]
 
 

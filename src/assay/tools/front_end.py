@@ -223,6 +223,10 @@ class Output(abc.ABC, Generic[S]):
         """
         return {}
 
+    def figures_of_clients(self, outputs: Sequence[Self]) -> "Sequence[Figure]":
+        """Draw what several clients came to together; this is the output of their run, and these are those of each."""
+        return ()
+
     def beside(self) -> str:
         """Say what the tool's text cannot say, or says wrongly, in lines for standard error."""
         return ""

@@ -94,8 +94,8 @@ def _of_job(
         yield Claim(
             test=f"{_name(job)}: {way}" + (" (of a mix)" if len(ways) > 1 else ""),
             action=Doing(way),
-            bytes_per_s=_number(found.get("bw")) * _KIB if is_old else _number(found.get("bw_bytes")),
-            ops_per_s=_number(found.get("iops")),
+            bytes_per_s=_rate(found, "bw", _KIB) if is_old else _rate(found, "bw_bytes"),
+            ops_per_s=_rate(found, "iops"),
             set_bytes=size,
             cold_share=min(1.0, size / moved) if size and moved and is_emptied else None,
             # Shares of a mix are not known apart.
@@ -121,6 +121,11 @@ def _moved(found: Mapping[str, Any]) -> float:
     """Give the bytes of one direction."""
     is_old = "bw_bytes" not in found and "io_kbytes" not in found
     return _number(found.get("io_bytes")) * (_KIB if is_old else 1)
+
+
+def _rate(found: Mapping[str, Any], name: str, unit: int = 1) -> float | None:
+    """Give a rate; None for null, which `assay fio` writes where clients were hardly at work together."""
+    return None if name in found and found[name] is None else _number(found.get(name)) * unit
 
 
 def _latency(found: Mapping[str, Any]) -> ToldLatency:

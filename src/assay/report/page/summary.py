@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.figures.timeline import rates
-from assay.report.numbers import headline, interval_told, rate, rate_unit
+from assay.report.numbers import headline, interval_told, is_with_flush, rate, rate_unit
 from assay.report.page.anchors import Places, card_anchor, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.thumbnails import StripScale, sparkline
@@ -135,7 +135,7 @@ def _head(name: str, *, is_words: bool) -> str:
 
 
 def _interval(result: Result) -> str:
-    told = interval_told(result)
+    told = "with the flush" if is_with_flush(result) else interval_told(result)
     return "" if told == ABSENT or not stands(result) else f'<br><span class="muted">{markup(told)}</span>'
 
 

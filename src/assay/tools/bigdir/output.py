@@ -60,16 +60,22 @@ class BigDirOutput(Output[Settings]):
 
     def figures(self) -> "Sequence[Figure]":
         """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
-        from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
+        return _drawn(self.found, self.found.contended() if len(self.found.clients) > 1 else None)
 
-        found = self.found
-        if not found.common:
-            return ()
-        step, contended = found.settings.step, found.contended() if len(found.clients) > 1 else None
-        return tuple(
-            growth_figure(name, series, step=step, words=change_words(name, series, step), until=contended)
-            for name, series in curves(found).items()
-        )
+    def figures_of_clients(self, outputs: Sequence[Self]) -> "Sequence[Figure]":
+        """Draw the same over the clients of all machines, whose clocks do not say until when all were at work."""
+        clients = tuple(client for output in outputs for client in output.found.clients)
+        return _drawn(Steps(self.settings, clients), None)
+
+
+def _drawn(found: Steps, until: int | None) -> "Sequence[Figure]":
+    from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
+
+    step = found.settings.step
+    return tuple(
+        growth_figure(name, series, step=step, words=change_words(name, series, step), until=until)
+        for name, series in (curves(found).items() if found.common else ())
+    )
 
 
 def csv(rows: Sequence[StepRow]) -> str:

@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -25,31 +24,6 @@ from assay.tools.over_clients import Fold, has_sum
 
 _TIMER_S = 1e-6
 """IOzone's clock counts microseconds; it divides by no less."""
-
-
-class Numbers(Protocol):
-    """What is printed: the numbers of one client, or those of several, folded."""
-
-    @property
-    def settings(self) -> Settings:
-        """What was asked for."""
-
-    @property
-    def clients(self) -> int:
-        """Clients that each did it."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every phase of the Plan came to its end."""
-
-    def value(self, column: Column, cell: Cell) -> int | None:
-        """Give the number of a column in a row; 0 where the test is left out, None where it has no number yet."""
-
-    def is_below_timer(self, cell: Cell) -> bool:
-        """Whether a test of a cell took less than IOzone's clock can tell."""
-
-    def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
-        """Give the numbers of a test with so many children of each client; None where it was not ended."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,6 +150,10 @@ class OverClients:
             return None
         children = tuple(child for sums in found for child in sums.children)
         return Sums(children, max(sums.parent_s for sums in found), has_sum(self.record, phase))
+
+
+Numbers = Measured | OverClients
+"""What is printed: the numbers of one client, or those of several."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from assay.analysis.rows import NS_PER_S
 from assay.targets import set_folder
 from assay.tools.front_end import Output
 from assay.tools.measured import totals
-from assay.tools.over_clients import Fold
+from assay.tools.over_clients import Fold, has_sum
 from assay.tools.vxbench.plan import FSYNC, transfer_names
 from assay.tools.vxbench.settings import Settings, Sharing
 from assay.tools.vxbench.users import UserTotals, together, users
@@ -34,7 +34,8 @@ class UserLine:
 
     label: str
     seconds: float
-    rate: float
+    rate: float | None
+    """None: the clients that it is of have no sum."""
     system_cpu_ns: float | None
     user_cpu_ns: float | None
 
@@ -65,11 +66,13 @@ class VxBenchOutput(Output[Settings]):
         ]
 
     def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
-        """Print each line of the mean, the slowest and the fastest client."""
+        """Print each line of the mean, the slowest and the fastest client, and the total of all."""
         by_client = [*zip(*(output.lines for output in outputs), strict=True)]
-        return {
+        is_sum = all(has_sum(self.run, phase) for phase in self.run.phases)
+        total = _sum(by_client[-1], is_sum=is_sum)
+        return {f"all {len(outputs)} clients": f"{_line(total, self.settings)}\n"} | {
             fold.label(len(outputs)): "".join(
-                f"{_line(fold.record(lines, lambda line: line.rate), self.settings)}\n" for lines in by_client
+                f"{_line(fold.record(lines, lambda line: line.rate or 0.0), self.settings)}\n" for lines in by_client
             )
             for fold in Fold
         }
@@ -86,10 +89,20 @@ def _line_of(label: str, user: UserTotals, unit_bytes: int) -> UserLine:
     return UserLine(label, user.seconds, user.rate(unit_bytes), user.system_cpu_ns, user.user_cpu_ns)
 
 
+def _sum(lines: Sequence[UserLine], *, is_sum: bool) -> UserLine:
+    """Add clients up: what all moved by the time of the longest."""
+    seconds = max(line.seconds for line in lines)
+    moved = sum((line.rate or 0.0) * line.seconds for line in lines)
+    times = [[line.system_cpu_ns for line in lines], [line.user_cpu_ns for line in lines]]
+    system, own = (None if None in each else sum(ns or 0.0 for ns in each) for each in times)
+    return UserLine("total:", seconds, moved / seconds if is_sum and seconds else None, system, own)
+
+
 def _line(line: UserLine, settings: Settings) -> str:
     unit, _ = _unit(settings)
+    rate = ABSENT if line.rate is None else f"{line.rate:.2f}"
     system, own = _cpu(line.system_cpu_ns), _cpu(line.user_cpu_ns)
-    return f"{line.label:<8} {line.seconds:9.3f} sec {line.rate:12.2f} {unit}  cpu: {system:>7} sys {own:>7} user"
+    return f"{line.label:<8} {line.seconds:9.3f} sec {rate:>12} {unit}  cpu: {system:>7} sys {own:>7} user"
 
 
 def _unit(settings: Settings) -> tuple[str, int]:
