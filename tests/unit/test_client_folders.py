@@ -1,5 +1,6 @@
 """Folders of clients: made where they are not there, and removed when Assay made them and they are empty."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -11,7 +12,14 @@ from assay.cluster.shares import share_plan
 from assay.errors import RunError
 from assay.plan import Target, User
 from assay.running.cleaning import clean
-from assay.running.client_folders import folder_of, folders_in, folders_to_make, make_folders, remove_folders
+from assay.running.client_folders import (
+    FOLDER_MARK,
+    folder_of,
+    folders_in,
+    folders_to_make,
+    make_folders,
+    remove_folders,
+)
 from unit.test_shares import a_job, a_plan
 
 
@@ -101,6 +109,25 @@ def test_where_others_can_write_nothing_is_made(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="could not be made: No such file or directory"):
         make_folders((folder_of(tmp_path / "gone", "one"),))
+
+
+@pytest.mark.parametrize("number", [errno.EEXIST, errno.ENOENT, errno.ESTALE])
+def test_what_shared_storage_remembers_wrongly_for_a_while_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    opened, faults = os.open, [number] * 3
+
+    def stale(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if dir_fd is not None and path in {"one", FOLDER_MARK} and faults:
+            raise OSError(faults.pop(), "as sshfs reports what another client has just made or removed")
+        return opened(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", stale)
+    (folder,) = made(tmp_path, "one")
+
+    assert (faults, folder.is_dir()) == ([], True)
+    assert remove_folders((folder,)) == ()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_made_before_a_failure_goes_again(tmp_path: Path) -> None:
