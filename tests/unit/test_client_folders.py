@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from assay.bundle.client_set import Share
 from assay.cluster.shares import share_plan
-from assay.errors import RunError
+from assay.errors import InputError, RunError
 from assay.plan import Target, User
-from assay.running.cleaning import clean
+from assay.running.cleaning import clean, directories_of
 from assay.running.client_folders import (
     FOLDER_MARK,
     folder_of,
@@ -20,6 +20,8 @@ from assay.running.client_folders import (
     make_folders,
     remove_folders,
 )
+from unit.memory_set import Client, MemorySet, kept
+from unit.synthetic import SyntheticRun, one_plan
 from unit.test_shares import a_job, a_plan
 
 
@@ -161,3 +163,17 @@ def test_cleaning_a_directory_takes_what_clients_left(tmp_path: Path) -> None:
     assert lines == [f"{one}: removed", f"{other}: left, because Assay did not make it, or it is not empty"]
     assert (other / "mine").exists()
     assert not one.exists()
+
+
+def test_cleaning_after_a_run_of_other_machines_names_them(tmp_path: Path) -> None:
+    measured = SyntheticRun(one_plan()).end()
+
+    def run_of(*hostnames: str) -> str:
+        clients = [Client(name, measured, hostname=name) for name in hostnames]
+        return kept(tmp_path / "runs", MemorySet(measured.plan, clients, starts_s=())).run_id
+
+    with pytest.raises(
+        InputError, match=r"was measured by h1, h2, and not by this machine: run 'assay clean /data' there"
+    ):
+        directories_of(run_of("h1", "h2"), tmp_path / "runs")
+    assert directories_of(run_of(os.uname().nodename, "h2"), tmp_path / "runs") == [Path("/data")]
