@@ -17,6 +17,7 @@ from assay.bundle.run_folder import later_run
 from assay.confinement import check_action, check_plan, is_confined
 from assay.errors import InputError, PlanError
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
+from assay.live.progress_line import ToldLines
 from assay.loads import impossible
 from assay.running import waiting
 from assay.targets import check_room, laid_out
@@ -88,16 +89,14 @@ class Session:
         import assay.execution  # noqa: F401, PLC0415 - before the clients connect, who would have to wait for it
         from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
 
-        with gathered(self._clients, self._tell) as crew:
+        lines = ToldLines(sys.stderr)
+        tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
+        with contextlib.closing(lines), gathered(self._clients, tell, progress) as crew:
             self._crew = crew
             try:
                 yield crew
             finally:
                 self._crew = None
-
-    def _tell(self, text: str) -> None:
-        if not self._quiet:
-            sys.stderr.write(f"{text}\n")
 
     def measure(
         self, plan: "Plan", *, source_text: str | None = None, facts: "Sequence[Fact]" = (), has_outputs: bool = True
@@ -149,3 +148,7 @@ class Session:
             with self.crew() as crew:
                 bundle, error = execution.run(plan, crew, source_text, facts)
             return execution.answer(bundle, error, has_outputs=has_outputs)
+
+
+def _ignore(_: str) -> None:
+    """Tell nothing."""

@@ -42,6 +42,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("quick", "{dir}", "--size", "0"), "a size of 0 bytes is below"),
         (("quick", "{dir}", "--size", "4GB"), "means two things: write 4GiB"),
         (("quick", "{dir}", "--time", "0"), "0 s are too short"),
+        (("quick", "{dir}", "--time", "5s", "--join", "{dir}/j", "--clients", "2"), "5 s are too short"),
         (("quick", "{dir}", "--time", "soon"), "'soon' is not a time such as"),
         (("quick", "{dir}", "--fast"), "No such option"),
         (("quick",), "Missing argument 'DIR'"),

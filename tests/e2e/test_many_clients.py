@@ -114,6 +114,8 @@ def test_the_sum_is_that_of_the_clients(many: ManyClients, document: dict[str, A
         # What each did in that time, by the intervals that its own engine told: those that touch it are the most that it
         # can have been, those inside of it the least.
         begin_s, end_s = one["window_s"]
+        together_s = min(end_s, one["all_at_work_s"][1]) - max(begin_s, one["all_at_work_s"][0])
+        assert together_s >= 0.999 * (end_s - begin_s)
         for rate in one["rates"]:
             own = intervals.filter(pl.col("client") == rate["client"])
             ends_s = own["t_s"] - _started_s(bundle, rate["client"])

@@ -397,7 +397,6 @@ def _let_in_by_ssh(lab: NetLab, own: Path, undo: ExitStack) -> None:
             "PasswordAuthentication": "no",
             "PermitRootLogin": "prohibit-password",
             "MaxStartups": "100",
-            "Subsystem": "sftp internal-sftp",
             # The first line of a kind holds, so that all of them are in one.
             "SetEnv": " ".join(f"{key}={text}" for key, text in _own_places(lab.place, lab.shared).items()),
         }

@@ -84,7 +84,6 @@ def sshd(folder: Path, user_key: Path, environment: Mapping[str, str] | None = N
         "UsePAM": "no",
         "PermitRootLogin": "prohibit-password",
         "PasswordAuthentication": "no",
-        "Subsystem": "sftp internal-sftp",
         "SetEnv": " ".join(f"{key}={value}" for key, value in variables.items()),
     }
     (folder / "sshd_config").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))

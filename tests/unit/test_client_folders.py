@@ -1,5 +1,6 @@
 """Folders of clients: made where they are not there, and removed when Assay made them and they are empty."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -8,10 +9,19 @@ from msgspec.structs import replace
 
 from assay.bundle.client_set import Share
 from assay.cluster.shares import share_plan
-from assay.errors import RunError
+from assay.errors import InputError, RunError
 from assay.plan import Target, User
-from assay.running.cleaning import clean
-from assay.running.client_folders import folder_of, folders_in, folders_to_make, make_folders, remove_folders
+from assay.running.cleaning import clean, directories_of
+from assay.running.client_folders import (
+    FOLDER_MARK,
+    folder_of,
+    folders_in,
+    folders_to_make,
+    make_folders,
+    remove_folders,
+)
+from unit.memory_set import Client, MemorySet, kept
+from unit.synthetic import SyntheticRun, one_plan
 from unit.test_shares import a_job, a_plan
 
 
@@ -103,6 +113,25 @@ def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
         make_folders((folder_of(tmp_path / "gone", "one"),))
 
 
+@pytest.mark.parametrize("number", [errno.EEXIST, errno.ENOENT, errno.ESTALE])
+def test_what_shared_storage_remembers_wrongly_for_a_while_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    opened, faults = os.open, [number] * 3
+
+    def stale(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if dir_fd is not None and path in {"one", FOLDER_MARK} and faults:
+            raise OSError(faults.pop(), "as sshfs reports what another client has just made or removed")
+        return opened(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", stale)
+    (folder,) = made(tmp_path, "one")
+
+    assert (faults, folder.is_dir()) == ([], True)
+    assert remove_folders((folder,)) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_was_made_before_a_failure_goes_again(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
@@ -134,3 +163,17 @@ def test_cleaning_a_directory_takes_what_clients_left(tmp_path: Path) -> None:
     assert lines == [f"{one}: removed", f"{other}: left, because Assay did not make it, or it is not empty"]
     assert (other / "mine").exists()
     assert not one.exists()
+
+
+def test_cleaning_after_a_run_of_other_machines_names_them(tmp_path: Path) -> None:
+    measured = SyntheticRun(one_plan()).end()
+
+    def run_of(*hostnames: str) -> str:
+        clients = [Client(name, measured, hostname=name) for name in hostnames]
+        return kept(tmp_path / "runs", MemorySet(measured.plan, clients, starts_s=())).run_id
+
+    with pytest.raises(
+        InputError, match=r"was measured by h1, h2, and not by this machine: run 'assay clean /data' there"
+    ):
+        directories_of(run_of("h1", "h2"), tmp_path / "runs")
+    assert directories_of(run_of(os.uname().nodename, "h2"), tmp_path / "runs") == [Path("/data")]

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 from assay import events, plan
 from assay.analysis.arrays import IntArray
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.observed import Observed
 from assay.analysis.record import RunRecord, read
 from assay.analysis.rows import Span
+from assay.analysis.set_limiter import with_advice
 from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
 from assay.errors import BundleError, InputError
 from assay.host.facts import DEVICE_FACT, LINK_FACT, LINK_SPEED_FACT, MACHINE_ID_FACT
-from assay.results import Document, Result
+from assay.results import Document, Limiter, Result
 from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit.memory_run import facts_of, hello, judged
@@ -836,7 +838,23 @@ def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
     assert "97 %" in sum_.limiter.evidence[0]
     assert sum_.limiter.headroom == pytest.approx(1 / 0.97, rel=0.001)
     assert [result.client for result in document.results] == [None, "h1", "h2"]
+    assert {one.limiter.remedy for one in document.results if one.limiter} == {
+        "Use a faster link to server1, or several."
+    }
     assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
+
+
+def test_a_limit_of_one_client_alone_keeps_its_own_advice() -> None:
+    of_set = Conclusion(Bottleneck.DEVICE_THROUGHPUT, Confidence.HIGH, (), remedy="Use faster disks in s1.")
+
+    def advice(verdict: Bottleneck) -> str:
+        own = Limiter(verdict=verdict, confidence=Confidence.HIGH, evidence=(), remedy="Own.")
+        found = with_advice(own, of_set)
+        assert found is not None
+        return found.remedy
+
+    assert advice(Bottleneck.THROTTLE_IO) == "Own."
+    assert advice(Bottleneck.OPERATION_LATENCY) == advice(Bottleneck.DEVICE_THROUGHPUT) == "Use faster disks in s1."
 
 
 def test_a_link_that_was_said_of_the_run_may_be_that_of_the_clients() -> None:

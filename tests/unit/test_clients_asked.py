@@ -23,6 +23,9 @@ from assay.tools.registry import front_end
         ({"hosts": "a", "join": "j", "clients": 1}, "give one of them"),
         ({"join": "run7.json", "clients": 2}, "the file is called join.json"),
         ({"join": "j"}, "--join FILE and --clients N go together"),
+        ({"hosts": "a", "join_wait": "5s"}, "--join-wait is of workers that others start"),
+        ({"join": "j", "clients": 2, "join_wait": "0"}, "--join-wait 0: is no time to wait"),
+        ({"join_wait": "5s"}, "--join-wait: says something of clients"),
         (
             {"hosts": "a", "insecure": True, "insecure_as_root": True},
             "--insecure is for this machine alone, and a is another",
@@ -36,6 +39,12 @@ from assay.tools.registry import front_end
 def test_what_does_not_go_together_is_refused_in_a_line(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         clients_asked(**options)
+
+
+def test_workers_that_others_start_are_waited_for_as_long_as_asked() -> None:
+    asked = [clients_asked(join="j", clients=2, join_wait=wait) for wait in (None, "90s", "2min")]
+
+    assert [one.join_wait_s for one in asked if one] == [1800, 90, 120]
 
 
 def _by_tool(tool: str, name: str) -> HostsAsked:

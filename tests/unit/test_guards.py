@@ -124,7 +124,7 @@ class Calls(ast.NodeVisitor):
             self._add(WRITES, node)
         if isinstance(called, ast.Attribute):
             of = dotted(called.value)
-            if of.startswith("sftp"):
+            if (of, called.attr) == ("connection", "run"):
                 self._add(REMOTE, node)
                 self._called.add(id(called))
             elif (of, called.attr) == ("os", "open"):
@@ -246,7 +246,7 @@ def test_folders_for_temporary_files_are_made_by_one_module() -> None:
         ("import sqlite3\nsqlite3.connect(x)", {DATABASE}),
         ("import tempfile\ntempfile.mkdtemp()", {MAKES}),
         ("path.chmod(0o777)", {GRANTS}),
-        ("await sftp.rmtree(x)", {REMOTE}),
+        ("await connection.run(x)", {REMOTE}),
     ],
 )
 def test_each_kind_of_call_is_found(source: str, kinds: set[str]) -> None:

@@ -68,6 +68,8 @@ def test_a_worker_that_ends_is_told_with_its_last_words_and_leaves_the_others(
     with launch(hosts, join_folder, {}, told.append) as launched:
         wait_until(lambda: "a" in launched.faults(), "the fault of a")
         assert is_alive(good.seen("b")["pid"])
+        assert told == []
+        launched.tell_faults()
 
     fault = "the worker is gone: it ended with code 7: the key is not shown / no way leads to the leader"
     assert launched.faults() == {"a": fault}

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from assay.live.progress_line import ProgressLine
+from assay.live.progress_line import ProgressLine, ToldLines
 from bench.terminal import printed
 
 COLUMNS = 30
@@ -36,3 +36,29 @@ def test_where_there_is_no_terminal_nothing_is_written() -> None:
     line.clear()
 
     assert out.getvalue() == ""
+
+
+JOINING = """
+import sys
+from assay.cli.pipes import outlive_readers
+from assay.live.progress_line import ToldLines
+outlive_readers()
+lines = ToldLines(sys.stderr)
+lines.tell("waiting")
+for text in ("1 of 2", "1 of 2", "2 of 2"):
+    lines.progress(text)
+lines.tell("all there")
+lines.close()
+"""
+
+
+def test_progress_below_lines_that_stay_is_one_line_on_a_terminal_and_a_line_where_it_is_new_elsewhere() -> None:
+    told = printed([sys.executable, "-c", JOINING], (COLUMNS, 24), env={"PYTHONPATH": ":".join(sys.path)}, has_all=True)
+    elsewhere = io.StringIO()
+    lines = ToldLines(elsewhere)
+    for text in ("1 of 2", "1 of 2", "2 of 2"):
+        lines.progress(text)
+
+    shown = "".join(f"\r\x1b[K{words}" for words in ("1 of 2", "1 of 2", "2 of 2", ""))
+    assert told.raw.replace("\r\n", "\n") == f"waiting\n{shown}all there\n"
+    assert elsewhere.getvalue() == "1 of 2\n2 of 2\n"

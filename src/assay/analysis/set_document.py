@@ -3,11 +3,15 @@
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import msgspec
+
 from assay.analysis.carried import carried, carried_of_run
 from assay.analysis.judgements import OF_RUN, OF_RUN_OF_CLIENT, OF_RUN_OF_OBSERVER, OF_SET, OF_SUM
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.phase_results import Judged, judged_alone, phase_cases, result_of
 from assay.analysis.record import ClientRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
+from assay.analysis.set_limiter import with_advice
 from assay.analysis.set_times import PhaseOfSet
 from assay.analysis.sum_case import SumCase
 from assay.bundle.client_set import ClientSet, Reached, Role
@@ -54,12 +58,16 @@ def set_results(run: RunRecord, told: Callable[[int, int], None] | None = None) 
             told(done, len(loads))
     clients = {one.member.name: one for one in run.members}
     sums, pieces = [], []
+    advised: dict[_Key, Conclusion | None] = {}
     for at in _sum_cases(run, clients, own):
-        parts = own.get((at.phase.index, at.case.job.name, at.case.operation.name), {})
+        key = (at.phase.index, at.case.job.name, at.case.operation.name)
+        parts, advised[key] = own.get(key, {}), at.limiter
         result = _sum(at, {name: parts[name] for name in at.phase.clients if name in parts})
         sums.append(result)
         pieces.append(at.taken_to_pieces(result.label))
-    by_client = (parts[name].result for name in loads for parts in own.values() if name in parts)
+    by_client = (
+        _advised(parts[name].result, advised.get(key)) for name in loads for key, parts in own.items() if name in parts
+    )
     return SetResults(
         results=(*sums, *by_client),
         findings=tuple(_of_run(run)),
@@ -67,6 +75,10 @@ def set_results(run: RunRecord, told: Callable[[int, int], None] | None = None) 
         starts=tuple(_starts(run)),
         sums=tuple(pieces),
     )
+
+
+def _advised(result: Result, of_set: Conclusion | None) -> Result:
+    return msgspec.structs.replace(result, limiter=with_advice(result.limiter, of_set))
 
 
 def _sum_cases(

@@ -15,6 +15,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.observed import Observed, SaidRate
@@ -59,6 +61,15 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
     return Conclusion(
         of_server.limit, Confidence.MEDIUM, (*of_server.evidence, said), of_server.headroom, of_server.remedy
     )
+
+
+def with_advice(own: Limiter | None, of_set: Conclusion | None) -> Limiter | None:
+    """Give a client's limiter with the advice for all, unless what limits it is its own and not that of the others."""
+    if own is None or of_set is None or not of_set.remedy:
+        return own
+    if own.verdict is not of_set.limit and own.verdict in _OWN:
+        return own
+    return msgspec.structs.replace(own, remedy=of_set.remedy)
 
 
 def _link(at: Observed) -> Conclusion | None:

@@ -27,8 +27,8 @@ FOR_ALL: Final = frozenset({"--json", "--live-json", "--runs", "--name", "--tag"
 NOT_ITS_OWN: Final = frozenset({"--target", "--allow-commands"})
 """Options by which a load would do more than measure the directory of its cell."""
 OF_CLIENTS: Final = frozenset({
-    "--hosts", "--observe", "--join", "--clients", "--share", "--on-lost", "--interface", "--ssh-user", "--echo",
-    "--insecure", "--insecure-as-root",
+    "--hosts", "--observe", "--join", "--clients", "--join-wait", "--share", "--on-lost", "--interface", "--ssh-user",
+    "--echo", "--insecure", "--insecure-as-root",
 })  # fmt: skip
 """As `cli/clients.py` has them."""
 _CELL: Final = "cell"

@@ -19,6 +19,7 @@ WORDS = {
     "observe": ("A,B|FILE", "Count what these machines do meanwhile, servers for instance, without a load."),
     "join": ("FILE", "Write FILE, by which workers join that others start: assay worker --join FILE."),
     "clients": ("N", "With --join: so many are waited for."),
+    "join_wait": ("T", "With --join: wait for them this long at most [default: 30min]."),
     "share": (
         "HOW",
         "What each client gets: own, together, files or one-set [default: own, all of it in its own folder].",

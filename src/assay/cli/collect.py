@@ -18,6 +18,10 @@ Join = Annotated[
     str | None, typer.Option("--join", metavar="FILE", help="Write FILE, by which workers join that others start.")
 ]
 Clients = Annotated[str | None, typer.Option("--clients", metavar="N", help="With --join: so many are waited for.")]
+JoinWait = Annotated[
+    str | None,
+    typer.Option("--join-wait", metavar="T", help="With --join: wait for them this long at most [default: 30min]."),
+]
 Interface = Annotated[
     str | None, typer.Option("--interface", metavar="IF|ADDR", help="Network interface, or address, that they reach.")
 ]
@@ -35,6 +39,7 @@ def collect(
     hosts: Hosts = None,
     join: Join = None,
     clients: Clients = None,
+    join_wait: JoinWait = None,
     interface: Interface = None,
     ssh_user: SshUser = None,
     json: Json = False,
@@ -49,7 +54,14 @@ def collect(
     of_run = bundle.client_set()
     if of_run is None:
         raise InputError(f"collect: {bundle.run_id} was measured by one machine; all that it recorded is in the run")
-    said = {"hosts": hosts, "join": join, "clients": clients, "interface": interface, "ssh_user": ssh_user}
+    said = {
+        "hosts": hosts,
+        "join": join,
+        "clients": clients,
+        "join_wait": join_wait,
+        "interface": interface,
+        "ssh_user": ssh_user,
+    }
     asked = clients_of(said)
     if asked is None:
         raise InputError(

@@ -59,6 +59,7 @@ def quick(
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
+    from assay.loads.sizing import phase_lengths
     from assay.plan.limits import NUMBERS
     from assay.running.users import as_user
     from assay.session import Session
@@ -82,6 +83,7 @@ def quick(
     seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)
     if wanted is not None and not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
+    phase_lengths(seconds, repeat)  # refused before clients are asked to join
     asked = parse_bytes(size) if size else None
     with session.crew() as crew:
         if crew is None:

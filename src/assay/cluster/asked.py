@@ -10,6 +10,10 @@ from assay.bundle.client_set import OnLost, Share
 from assay.cluster.hosts import HostSpec, parse_hosts
 from assay.cluster.join_file import JOIN
 from assay.errors import InputError
+from assay.units import parse_seconds
+
+JOIN_BY_HAND_S = 1800.0
+"""Workers that a person or a queue starts may take as long to join."""
 
 _E = TypeVar("_E", Share, OnLost)
 
@@ -25,6 +29,7 @@ class ClientsAsked:
     """Folder in which `join.json` is written for workers that somebody else starts; None: none are waited for."""
     clients: int = 0
     """How many of those are waited for."""
+    join_wait_s: float = JOIN_BY_HAND_S
     directories: Mapping[str, Path] | None = None
     """The directory that each works in, by name, where it is not that of the load."""
     share: Share | None = None
@@ -45,6 +50,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
     observe: str | None = None,
     join: str | None = None,
     clients: int | None = None,
+    join_wait: str | None = None,
     share: str | None = None,
     on_lost: str | None = None,
     interface: str | None = None,
@@ -68,6 +74,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
         given = {
             "--observe": observe,
             "--clients": clients,
+            "--join-wait": join_wait,
             "--share": share,
             "--on-lost": on_lost,
             "--interface": interface,
@@ -97,6 +104,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
         observers=tuple(observers),
         join=_join_folder(join),
         clients=clients or 0,
+        join_wait_s=JOIN_BY_HAND_S if join_wait is None else _seconds(join_wait, is_joined=join is not None),
         directories=directories,
         share=_one_of(Share, "--share", share),
         on_lost=_one_of(OnLost, "--on-lost", on_lost),
@@ -138,6 +146,18 @@ def _check_companions(observe: str | None, join: str | None, ssh_user: str | Non
         )
     if join is not None and ssh_user is not None:
         raise InputError("--ssh-user is for hosts on which workers are started; with --join others start them")
+
+
+def _seconds(text: str, *, is_joined: bool) -> float:
+    if not is_joined:
+        raise InputError("--join-wait is of workers that others start; give it with --join")
+    try:
+        seconds = parse_seconds(text)
+    except InputError as error:
+        raise InputError(f"--join-wait {text}: {error}") from error
+    if not seconds > 0:
+        raise InputError(f"--join-wait {text}: is no time to wait")
+    return seconds
 
 
 def _join_folder(join: str | None) -> Path | None:

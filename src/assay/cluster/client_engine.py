@@ -4,6 +4,7 @@ What the client needs of an engine is `ClientEngine`; `start_engine` starts the 
 can stand for it, such as one that plays a stream which was recorded.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -56,7 +57,7 @@ class _FollowedEngine:
         self._folders = folders_to_make(plan)
         make_folders(self._folders, user=plan.user)
         try:
-            self._engine = EngineProcess(plan, kept.stream, kept.log)
+            self._engine = EngineProcess(plan, kept.stream, kept.log, host=os.uname().nodename)
         except BaseException:
             remove_folders(self._folders)
             raise

@@ -12,6 +12,7 @@ from assay.cluster.crew import Crew
 from assay.cluster.left_folders import LEADERS
 from assay.errors import RunError
 from assay.own_files import scratch_place
+from assay.units import format_seconds
 
 LOOPBACK = "127.0.0.1"
 NOT_STARTED = "not every client could be started"
@@ -19,13 +20,18 @@ NOTHING_MEASURED = "Nothing was measured"
 _INSECURE = "Warning: --insecure: without keys each user of this machine can do anything as you until the run is over"
 JOIN_S = 120.0
 """Workers that this command starts are there by then, or are not coming."""
-JOIN_BY_HAND_S = 1800.0
-"""Those that a person or a queue starts may take longer."""
 
 
 @contextlib.contextmanager
-def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]:
+def gathered(
+    asked: ClientsAsked, told: Callable[[str], None], progress: Callable[[str], None] | None = None
+) -> Iterator[Crew]:
     """Start the workers that are asked for, wait for all, and give the crew; at the end nothing of it is left.
+
+    Args:
+        asked: Who.
+        told: Is given a line on what happens.
+        progress: Is given who has joined so far, again and again; None: as `told`.
 
     Raises:
         InputError: the extra that this needs is not installed.
@@ -57,19 +63,21 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
         )
 
         def waiting(line: str | None = None) -> None:
-            """Give up where a worker has ended, before it joined too: it will not come."""
+            """Give up where a worker could not be started, or has ended before it joined."""
             if faults := launched.faults():
                 said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
                 raise RunError(f"{NOT_STARTED}. {said}. {NOTHING_MEASURED}")
             if line is not None:
-                told(line)
+                (progress or told)(line)
 
         waiting()
         if asked.join:
-            told(f"waiting for {asked.clients} workers: assay worker --join {lead.join_file}")
-            crew = lead.gather(asked.clients, JOIN_BY_HAND_S, waiting)
+            longest = format_seconds(asked.join_wait_s)
+            told(f"waiting up to {longest} for {asked.clients} workers: assay worker --join {lead.join_file}")
+            crew = lead.gather(asked.clients, asked.join_wait_s, told, waiting)
         else:
-            crew = lead.gather(roles, JOIN_S, waiting)
+            crew = lead.gather(roles, JOIN_S, told, waiting)
+        launched.tell_faults()
         opened.callback(crew.close)
         if asked.has_echo:
             crew.use_echoes()

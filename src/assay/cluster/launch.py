@@ -1,6 +1,6 @@
 """Start a worker on every host of a run, and end what was started.
 
-All hosts at once, each for itself: one that cannot be reached, or lacks Assay, is a fault that is told and does not stop the
+All hosts at once, each for itself: one that cannot be reached, or lacks Assay, is a fault, and does not stop the
 others; whether a run begins without it is for whoever leads the run. What is started here ends here, whatever happens: by
 `close`, and where this process dies, because the shells that hold the workers hear it.
 """
@@ -56,7 +56,7 @@ def launch(
         hosts: Where, each with a name of its own.
         join_folder: With `join.json` and what it names, for the workers; it is copied to hosts that ssh reaches.
         roles: What each is there for, by name; who is not in it makes load.
-        told: Is given a line on what goes on: each host that could not, and how many are up.
+        told: Is given a line on what goes on: how many are up, and what could not be ended or removed.
         ssh_user: Who to be there, where the host does not say.
         insecure_as_root: Whether workers may be root's without keys.
 
@@ -113,7 +113,7 @@ class Launched:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._faults: dict[str, str] = {}
         self._up = 0
-        self._is_closing = False
+        self._is_closing = self._tells_faults = False
         self._starting: list[asyncio.Task[None]] = []
         self._watching: list[asyncio.Task[None]] = []
         self._loop = asyncio.new_event_loop()
@@ -125,9 +125,15 @@ class Launched:
         self._wait(self._start_all(orders))
 
     def faults(self) -> Mapping[str, str]:
-        """Why a host has no worker, or has none any more, with its last words; by name. What is new is told, too."""
+        """Why a host has no worker, or has none any more, with its last words; by name."""
         self._tell()
         return dict(self._faults)
+
+    def tell_faults(self) -> None:
+        """From now on tell each fault as it comes: whoever starts a run is done with asking for them."""
+        self._tells_faults = True
+        for name, fault in self._faults.items():
+            self._lines.put(f"{name}: {fault}")
 
     def close(self) -> None:
         """End the workers and remove what was copied to them; what could not be is told. Never raises an Exception."""
@@ -199,7 +205,8 @@ class Launched:
 
     def _say(self, name: str, fault: str) -> None:
         self._faults[name] = fault
-        self._lines.put(f"{name}: {fault}")
+        if self._tells_faults:
+            self._lines.put(f"{name}: {fault}")
 
     async def _close_all(self) -> None:
         for tasks in (self._starting, self._watching):

@@ -118,13 +118,20 @@ class Lead:
         self._watching = asyncio.create_task(self._roster.watch())
         return server
 
-    def gather(self, expected: Mapping[str, Role] | int, timeout_s: float, told: Callable[[str], None]) -> DaskCrew:
+    def gather(
+        self,
+        expected: Mapping[str, Role] | int,
+        timeout_s: float,
+        told: Callable[[str], None],
+        progress: Callable[[str], None] | None = None,
+    ) -> DaskCrew:
         """Wait until all have joined, and let nobody else in.
 
         Args:
             expected: Names with roles, in the order in which the user named them, or how many of any name.
             timeout_s: How long to wait.
-            told: Is given a line whenever somebody came, or is still missing.
+            told: Is given a line on each client that is refused, and when all have joined.
+            progress: Is given who has joined, now and then; None: as `told`.
 
         Raises:
             RunError: somebody did not come, or was refused; the text names whom, and why.
@@ -138,7 +145,7 @@ class Lead:
             )
         self._loop.now(lambda: self._roster.expect(expected_by(expected)))
         give_up_s = time.monotonic() + timeout_s
-        telling = _Telling(expected, told)
+        telling = _Telling(expected, told, progress or told)
         while not self._loop.now(lambda: self._roster.shut(expected)):
             there, refused = self._loop.now(lambda: (self._there(expected), dict(self._roster.refused)))
             telling.look(there, refused)
@@ -187,8 +194,10 @@ def _allow_files() -> int:
 class _Telling:
     """Says who has come and who is missing, once each, and again now and then."""
 
-    def __init__(self, expected: Mapping[str, Role] | int, told: Callable[[str], None]) -> None:
-        self._expected = expected
+    def __init__(
+        self, expected: Mapping[str, Role] | int, told: Callable[[str], None], progress: Callable[[str], None]
+    ) -> None:
+        self._expected, self._progress = expected, progress
         self._count = expected if isinstance(expected, int) else len(expected)
         self._told = told
         self._said = 0
@@ -206,17 +215,20 @@ class _Telling:
             self._told(f"a client called '{name}' was refused: {reason}")
         now_s = time.monotonic()
         if now_s - self._told_s > (_SOON_S if len(there) != self._said else _TELL_S):
-            self._told(f"{len(there)} of {self._count} clients have joined{self._still(there)}")
+            self._progress(f"{self._joined(there)}{self._still(there)}")
             self._said, self._told_s = len(there), now_s
 
     def all_there(self, names: tuple[str, ...]) -> None:
         """Say that it is done."""
-        self._told(f"{len(names)} of {self._count} clients have joined")
+        self._told(self._joined(names))
+
+    def _joined(self, there: tuple[str, ...]) -> str:
+        names = f": {_listed(sorted(there, key=_natural))}" if there else ""
+        return f"{len(there)} of {self._count} clients have joined{names}"
 
     def _still(self, there: tuple[str, ...]) -> str:
-        if isinstance(self._expected, int):
-            return ""
-        return f"; waiting for {_listed([name for name in self._expected if name not in there])}"
+        missing = [] if isinstance(self._expected, int) else [name for name in self._expected if name not in there]
+        return f"; waiting for {_listed(missing)}" if missing else ""
 
     def missing(self, there: tuple[str, ...], timeout_s: float) -> str:
         """Say who did not come."""
@@ -225,10 +237,11 @@ class _Telling:
             if isinstance(self._expected, int)
             else _listed([name for name in self._expected if name not in there])
         )
+        present = f"; {self._joined(there)}" if there else ""
         others = "".join(f"; '{name}' was refused: {reason}" for name, reason in list(self._refused.items())[:3])
         return (
-            f"{who} did not join in {timeout_s:g} s{others}. Nothing was measured; does 'assay worker' run there, and is "
-            "the way from there to this machine open?"
+            f"{who} did not join in {timeout_s:g} s{present}{others}. Nothing was measured; does 'assay worker' run there, "
+            "and is the way from there to this machine open?"
         )
 
 

@@ -69,7 +69,7 @@ def _reached(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[tuple
         except RunError as error:
             if len(asked.hosts) < 2:
                 raise RunError(f"{_about_fetching(error)}. Nothing was fetched") from error
-            told(f"{_about_fetching(error)}. Now each by itself")
+            told("not every client can be reached; now each by itself")
             for host in asked.hosts:
                 one = dataclasses.replace(asked, hosts=(host,))
                 try:

@@ -26,6 +26,7 @@ from assay.cluster.crew import Crew, Ended, Gone, Heard, Said
 from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
 from assay.cluster.patience import Patience
+from assay.cluster.preflight import check_room_of_clients
 from assay.cluster.relayed import RelayedStreams
 from assay.cluster.set_client import SetClient, now
 from assay.cluster.set_clocks import SetClocks, lead_ns
@@ -97,12 +98,15 @@ def run_set(  # noqa: D417 - the rest is what it says
 
     Raises:
         InputError: the Plan cannot be shared so.
-        RunError: a client or the folder for runs cannot be used; nothing was done then.
+        RunError: a client or the folder for runs cannot be used, or a client has no room; nothing was done then.
     """
     loads = [name for name, station in crew.stations.items() if station.role is Role.LOAD]
     plans = dict(share_plan(plan, share, loads, directories=directories))
     plans |= {name: observers_plan(plan) for name in crew.stations if name not in plans}
     seen = _facts(plan, crew, directories)
+    laying_out = loads[:1] if share is Share.ONE_SET else loads
+    hostnames = {name: crew.stations[name].hostname for name in laying_out}
+    check_room_of_clients({name: plans[name] for name in laying_out}, seen, hostnames)
 
     fetched: list[str] = []
 

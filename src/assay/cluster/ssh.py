@@ -12,7 +12,6 @@ import getpass
 import logging
 import os
 import shlex
-import stat
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -73,8 +72,6 @@ class SshWorker:
                 )
             )
             await self._prepare(self._connection, order)
-        except asyncssh.SFTPError as error:
-            raise HostError(f"files could not be copied there (SFTP): {error.reason}") from error
         except asyncssh.Error as error:
             raise HostError(f"ssh: {error.reason}") from error
         except OSError as error:
@@ -127,13 +124,12 @@ class SshWorker:
             _check_machine(look.machine)
         folder = await self._shell.make_folder()
         try:
-            async with asyncio.timeout(COPY_S), connection.start_sftp_client() as sftp:
-                await _check_folder(sftp, folder)
+            async with asyncio.timeout(COPY_S):
                 for name, content in order.files.items():
-                    await _write_new(sftp, f"{folder}/{name}", content)
+                    await _write_new(connection, f"{folder}/{name}", content, 0o600)
                 if engine is None:
-                    await sftp.put(find_engine(), f"{folder}/{COPIED}", follow_symlinks=True)
-                    await sftp.chmod(f"{folder}/{COPIED}", 0o700)
+                    content = await asyncio.to_thread(find_engine().read_bytes)
+                    await _write_new(connection, f"{folder}/{COPIED}", content, 0o700)
         except TimeoutError:
             raise HostError(f"files could not be copied there within {COPY_S:g} s") from None
         except RunError as error:
@@ -182,17 +178,11 @@ class SshWorker:
         folder = self._shell.folder
         if folder is None:
             return ""
-        try:
-            async with asyncio.timeout(END_S), connection.start_sftp_client() as sftp:
-                if not await sftp.lexists(folder):
-                    return ""
-                if self._shell.worker is not None:
-                    words = _KILL.format(worker=self._shell.worker, folder=shlex.quote(folder))
-                    await connection.run(f"exec /bin/sh -c {shlex.quote(words)}")
-                await sftp.rmtree(folder)
-        except asyncssh.SFTPError as error:
-            return f"its folder {folder} could not be removed: {error.reason}"
-        return ""
+        kill = _KILL.format(worker=self._shell.worker, folder=shlex.quote(folder)) if self._shell.worker else ":"
+        words = f"[ -d {shlex.quote(folder)} ] || exit 0; {kill}; rm -rf {shlex.quote(folder)}"
+        async with asyncio.timeout(END_S):
+            done = await connection.run(_in_shell(words), encoding=None)
+        return f"its folder {folder} could not be removed: {_last_words(done)}" if done.exit_status else ""
 
 
 def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[bytes]]:
@@ -258,19 +248,21 @@ def _check_machine(there: str) -> None:
         )
 
 
-async def _check_folder(sftp: asyncssh.SFTPClient, folder: str) -> None:
-    """See to it that SFTP and the shell see the same folder, open to its user alone; raises HostError."""
-    found = await sftp.lstat(folder)
-    if (
-        found.permissions is None
-        or not stat.S_ISDIR(found.permissions)
-        or stat.S_IMODE(found.permissions) != stat.S_IRWXU
-    ):
-        raise HostError(f"{folder} there is not the folder that was just made, as SFTP sees it")
+async def _write_new(connection: asyncssh.SSHClientConnection, path: str, content: bytes, mode: int) -> None:
+    """Write a file that was not there, for its user alone, through a shell: not every host has SFTP; raises HostError."""
+    quoted = shlex.quote(path)
+    words = f"umask 077; set -C; cat >{quoted} && chmod {mode:o} {quoted}"
+    done = await connection.run(_in_shell(words), input=content, encoding=None)
+    if done.exit_status:
+        raise HostError(f"{path} could not be written there: {_last_words(done)}")
 
 
-async def _write_new(sftp: asyncssh.SFTPClient, path: str, content: bytes) -> None:
-    """Write a file that was not there, for its user alone."""
-    flags = asyncssh.FXF_WRITE | asyncssh.FXF_CREAT | asyncssh.FXF_EXCL
-    async with sftp.open(path, flags, asyncssh.SFTPAttrs(permissions=0o600), encoding=None) as file:
-        await file.write(content)
+def _in_shell(words: str) -> str:
+    return f"exec /bin/sh -c {shlex.quote(words)}"
+
+
+def _last_words(done: asyncssh.SSHCompletedProcess) -> str:
+    """Give the last line of what a command printed as its error."""
+    text = done.stderr or b""
+    lines = (text if isinstance(text, str) else bytes(text).decode(errors="replace")).strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.exit_status}"

@@ -1,5 +1,6 @@
 """One line on a terminal that says what goes on, and is written anew in its place."""
 
+import contextlib
 import os
 import shutil
 import unicodedata
@@ -32,15 +33,42 @@ class ProgressLine:
             self._is_shown = False
 
     def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self._out.fileno()).columns
-        except OSError:
-            return shutil.get_terminal_size().columns
+        # A terminal that was never given a size has none: 0.
+        with contextlib.suppress(OSError):
+            if columns := os.get_terminal_size(self._out.fileno()).columns:
+                return columns
+        return shutil.get_terminal_size().columns
 
     def _write(self, text: str) -> None:
         # What moves the cursor goes past the filter of the program's own streams (cli/pipes.py).
         getattr(self._out, "write_as_is", self._out.write)(text)
         self._out.flush()
+
+
+class ToldLines:
+    """Lines that stay, and below them one that says how far something is."""
+
+    def __init__(self, out: TextIO) -> None:
+        """Write nothing yet."""
+        self._out, self._line, self._last = out, ProgressLine(out), ""
+
+    def tell(self, text: str) -> None:
+        """Write a line that stays."""
+        self._line.clear()
+        self._out.write(f"{text}\n")
+        self._out.flush()
+
+    def progress(self, text: str) -> None:
+        """Say how far it is: on a terminal in the place of what was said before, else in a line where it is new."""
+        if self._line.is_terminal:
+            self._line.show(text)
+        elif text != self._last:
+            self.tell(text)
+        self._last = text
+
+    def close(self) -> None:
+        """Take the last line away."""
+        self._line.clear()
 
 
 def _cut(text: str, columns: int) -> str:

@@ -95,7 +95,7 @@ def choose_size(
         InputError: too little time, or a size below that of one operation; the text has the numbers and the cure.
         RunError: too little room.
     """
-    phase_seconds, metadata_seconds = _phase_lengths(total_seconds, repeats)
+    phase_seconds, metadata_seconds = phase_lengths(total_seconds, repeats)
     if asked is None:
         layout_s = LAYOUT_SHARE * total_seconds / repeats
         budget_s = max(layout_s - probe_seconds, layout_s / 2)
@@ -115,8 +115,12 @@ def choose_size(
     )
 
 
-def _phase_lengths(total_seconds: float, repeats: int) -> tuple[float, float]:
-    """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer."""
+def phase_lengths(total_seconds: float, repeats: int) -> tuple[float, float]:
+    """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer.
+
+    Raises:
+        InputError: it is too little.
+    """
     weight = (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH) * repeats
     phase_seconds = math.floor(total_seconds / weight * 10) / 10
     if phase_seconds < SHORTEST_PHASE_SECONDS:

@@ -6,6 +6,7 @@ The engine takes the lock of the directory first, so that a run in progress is n
 folder at the end when nothing is left in them. Each set is a call of its own: one that cannot be removed keeps no other.
 """
 
+import os
 import shlex
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from assay.plan import FileSet, Origin, Phase, Plan, Remove
 from assay.running.client_folders import folders_in, remove_folders
 from assay.running.engine import run_quietly
 from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory, read_mark
+from assay.units import format_names
 
 
 class FolderMark(msgspec.Struct, frozen=True):
@@ -32,7 +34,8 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run.
 
     Raises:
-        InputError: It names a directory that this user may not enter, or a run that somebody else made.
+        InputError: It names a directory that this user may not enter, a run that somebody else made, or one of which all
+            clients were other machines.
         BundleError: It names neither.
     """
     try:
@@ -58,6 +61,13 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
         raise InputError(
             f"{bundle.path}: you did not make this run in this library, so what it names is not cleaned. Nothing was "
             f"removed; {names} does it"
+        )
+    of_run = bundle.client_set()
+    hosts = dict.fromkeys(member.hostname for member in of_run.loads) if of_run else {}
+    if hosts and os.uname().nodename not in hosts:
+        names = ", ".join(f"'assay clean {shlex.quote(str(directory))}'" for directory in found)
+        raise InputError(
+            f"{bundle.run_id} was measured by {format_names(list(hosts))}, and not by this machine: run {names} there"
         )
     return found
 

@@ -10,7 +10,9 @@ refused.
 import contextlib
 import errno
 import os
+import secrets
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -24,7 +26,12 @@ FOLDER_MARK: Final = ".assay-folder"
 _MARK_TEXT: Final = b"assay-folder 1 made\n"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_TRIES: Final = 20
+_PASSING: Final = frozenset({errno.ENOENT, errno.EEXIST, errno.ESTALE})
+"""What a folder on shared storage gives while another client makes or removes it, or this one remembers it as it was."""
+_PATIENCE_S: Final = 30.0
+"""Longer than the 20 s for which sshfs keeps what it knows of a folder."""
+_FIRST_WAIT_S: Final = 0.01
+_LONGEST_WAIT_S: Final = 1.0
 
 
 def folder_of(directory: Path, client: str) -> Path:
@@ -74,20 +81,22 @@ def remove_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 def _make(folder: Path, user: User | None) -> None:
     directory = folder.parent.parent
+    give_up_s, wait_s = time.monotonic() + _PATIENCE_S, _FIRST_WAIT_S
     try:
-        for turn in range(_TRIES):
+        while True:
             with contextlib.ExitStack() as opened:
                 place = _opened(opened, os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
                 _check_sticky(place, directory)
                 try:
                     parent = _opened(opened, _made(place, CLIENT_FOLDERS, folder.parent))
                     _opened(opened, _made(parent, folder.name, folder, user))
-                except FileNotFoundError:
-                    # Another client has just removed it.
-                    if turn + 1 < _TRIES:
-                        continue
-                    raise
-                return
+                except OSError as error:
+                    if error.errno not in _PASSING or time.monotonic() > give_up_s:
+                        raise
+                else:
+                    return
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
     except OSError as error:
         raise RunError(f"{folder} could not be made: {reason_of(error)}. Nothing was measured") from error
 
@@ -116,7 +125,12 @@ def _made(parent: int, name: str, path: Path, user: User | None = None) -> int:
     try:
         if is_new:
             # At once: a folder without it would be taken for the user's.
-            _mark(folder)
+            try:
+                _mark(folder)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.rmdir(name, dir_fd=parent)
+                raise
             if user is not None:
                 os.fchown(folder, user.uid, user.gid)
         _check_own(folder, path, user)
@@ -127,9 +141,12 @@ def _made(parent: int, name: str, path: Path, user: User | None = None) -> int:
 
 
 def _mark(folder: int) -> None:
-    descriptor = os.open(
-        FOLDER_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder
-    )
+    """Write the mark into a folder of this user. On shared storage one may seem to be there that was just removed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(FOLDER_MARK, flags | os.O_EXCL, 0o644, dir_fd=folder)
+    except FileExistsError:
+        descriptor = os.open(FOLDER_MARK, flags, 0o644, dir_fd=folder)
     try:
         os.write(descriptor, _MARK_TEXT)
     finally:
@@ -150,7 +167,7 @@ def _check_own(folder: int, path: Path, user: User | None) -> None:
 
 def _is_whose_new_files_are(folder: int, owner: int) -> bool:
     """Whether what this user makes belongs to `owner`, as on a network file system that knows root by another name."""
-    name = f".assay-owner-{os.getpid()}"
+    name = f".assay-owner-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(
             name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder

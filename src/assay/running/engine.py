@@ -98,13 +98,14 @@ def _other_user(plan: Plan) -> User | None:
 class EngineProcess:
     """A running engine. As a context manager it is not left behind, unless the kernel does not let go of it."""
 
-    def __init__(self, plan: Plan, stream: Path, log: Path) -> None:
+    def __init__(self, plan: Plan, stream: Path, log: Path, *, host: str = "") -> None:
         """Start the engine on a Plan, as the Plan's user.
 
         Args:
             plan: What to do.
             stream: File that becomes the engine's standard output.
             log: File that becomes its standard error; anything in it is a fault of the engine.
+            host: This machine's name, where what is wrong is read on another one.
 
         Raises:
             InputError: Nobody but root may start it as the Plan's user.
@@ -114,7 +115,8 @@ class EngineProcess:
         self._program = find_engine()
         self._stream = stream
         self._log = log
-        cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in directories(plan).values()]
+        where = f" on {host}" if host else ""
+        cleans = [f"'assay clean {shlex.quote(str(path))}'{where}" for path in directories(plan).values()]
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
             # Open for reading from the start: a folder that somebody removes is noticed, and no reason not to read on.
