@@ -5,7 +5,6 @@ facts and times, tags, note and marks. Of the clients that were whole it has wha
 """
 
 import datetime as dt
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from assay.bundle.maker import MAKER, sign
 from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import NOTHING, write_remarks
 from assay.bundle.run_bundle import RunBundle, parquet, table_file
-from assay.bundle.run_folder import make_run_folder
+from assay.bundle.run_folder import make_run_folder, removed_on_error
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
 from assay.errors import BundleError
@@ -53,11 +52,8 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
     head = files.read_head(of.path)
     assert isinstance(head, Manifest)  # noqa: S101 - it is sealed
     path = make_run_folder(runs, dt.datetime.fromisoformat(of.info.started_utc), of.plan.name)
-    try:
+    with removed_on_error(path):
         _write(path, of, head, collected, found)
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
     return RunBundle.open(path)
 
 

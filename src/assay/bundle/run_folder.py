@@ -1,11 +1,16 @@
 """The folder of a new run: named by the time, what the run is about, and chance; the maker's alone to write."""
 
+import contextlib
 import datetime as dt
 import re
 import secrets
+import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-from assay.bundle.durable import make_folders
+from assay.bundle.durable import make_folders, names_in
+from assay.bundle.opened_folder import open_folder
 from assay.errors import RunError, reason_of
 from assay.outputs import way_to
 
@@ -42,6 +47,32 @@ def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
     except OSError as error:
         raise RunError(cannot_be_kept(runs, error)) from error
     raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
+
+
+@contextlib.contextmanager
+def removed_on_error(path: Path) -> Iterator[None]:
+    """Remove the folder of a run that was just made where something is raised; what others put in its place stays.
+
+    Raises:
+        RunError: it cannot be opened, or is behind a link.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            made = held.enter_context(open_folder(path))
+        except OSError as error:
+            raise RunError(cannot_be_kept(path.parent, error)) from error
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(OSError):
+                for name in names_in(made.place):
+                    inner = made.place / name
+                    if stat.S_ISDIR(inner.lstat().st_mode):
+                        shutil.rmtree(inner, ignore_errors=True)
+                    else:
+                        inner.unlink()
+                path.rmdir()  # of an empty folder alone
+            raise
 
 
 def later_run(runs: Path) -> str | None:
