@@ -98,7 +98,7 @@ def walked(
         NotOwnError: somebody else can change something on the way.
         OSError: it is not there, or something on the way is no folder.
     """
-    left = list(reversed((Path.cwd() / path).parts[1:]))
+    left = list(reversed(path.absolute().parts[1:]))
     links = 0
     with contextlib.ExitStack() as held:
         way = [_open_step(Path("/"), None, held)]  # the folders on the way down, for `..`
@@ -137,7 +137,12 @@ def _check_link(folder: OpenedPlace, link: OpenedPlace, cure: str) -> None:
 
 
 def _open_step(path: Path, above: int | None, held: contextlib.ExitStack) -> OpenedPlace:
-    place = os.open(path if above is None else path.name, _STEP, dir_fd=above)
+    name = path if above is None else path.name
+    try:
+        # As a folder first: else what is mounted when somebody looks (autofs) is not, and the empty folder is opened.
+        place = os.open(name, _STEP | os.O_DIRECTORY, dir_fd=above)
+    except NotADirectoryError:
+        place = os.open(name, _STEP, dir_fd=above)
     held.callback(os.close, place)
     return OpenedPlace(path, place, os.fstat(place))
 
