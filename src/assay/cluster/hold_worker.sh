@@ -156,10 +156,13 @@
 
     IFS= read -r wanted || exit
     if [ "$wanted" = folder ]; then
-        folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-XXXXXXXXXX") || exit
-        why=$(stranger "$folder")
-        # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
-        [ -n "$why" ] || printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
+        # Looked at before anything is made there: what others exchange would be removed at the end.
+        why=$(stranger "${TMPDIR:-/tmp}")
+        if [ -z "$why" ]; then
+            folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-XXXXXXXXXX") || exit
+            # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
+            printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
+        fi
         say folder "${why:-$folder}"
         IFS= read -r wanted || exit
     fi
