@@ -83,12 +83,15 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         phases=(),
     )
     from assay.bundle import RunBundle  # noqa: PLC0415 - only now: a file that is refused needs no tables
-    from assay.bundle.run_folder import removed_on_error  # noqa: PLC0415
+    from assay.bundle.run_folder import remove_run  # noqa: PLC0415
     from assay.bundle.run_place import open_in_run  # noqa: PLC0415
 
     bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
-    with removed_on_error(bundle.path):
+    try:
         bundle.keep_original(original)
         os.close(open_in_run(bundle.events_path, os.O_WRONLY | os.O_CREAT))
         bundle.seal()
+    except BaseException:
+        remove_run(bundle.path)
+        raise
     return bundle

@@ -9,9 +9,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.bundle import files
 from assay.bundle.durable import make_folders, names_in
-from assay.bundle.opened_folder import open_folder
-from assay.errors import RunError, reason_of
+from assay.bundle.opened_folder import OpenedFolder, open_folder
+from assay.errors import BundleError, RunError, reason_of
 from assay.outputs import way_to
 
 _SLUG_CHARACTERS = 40
@@ -64,15 +65,28 @@ def removed_on_error(path: Path) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            with contextlib.suppress(OSError):
-                for name in names_in(made.place):
-                    inner = made.place / name
-                    if stat.S_ISDIR(inner.lstat().st_mode):
-                        shutil.rmtree(inner, ignore_errors=True)
-                    else:
-                        inner.unlink()
-                path.rmdir()  # of an empty folder alone
+            _remove(made, path)
             raise
+
+
+def remove_run(path: Path) -> None:
+    """Remove a run that is not sealed, as far as that goes; another that was put in its place stays."""
+    with contextlib.suppress(OSError, BundleError), open_folder(path) as found:
+        head = files.read_head(found.place)
+        if isinstance(head, files.RunFile) and head.info.run_id == path.name:
+            _remove(found, path)
+
+
+def _remove(opened: OpenedFolder, path: Path) -> None:
+    """Remove what is in an open folder, and then the folder of that path if it is empty."""
+    with contextlib.suppress(OSError):
+        for name in names_in(opened.place):
+            inner = opened.place / name
+            if stat.S_ISDIR(inner.lstat().st_mode):
+                shutil.rmtree(inner, ignore_errors=True)
+            else:
+                inner.unlink()
+        path.rmdir()
 
 
 def later_run(runs: Path) -> str | None:
