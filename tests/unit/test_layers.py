@@ -135,7 +135,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "host",
         "loads",
         "own_files",
-        "plan",
         "results",
         "running",
         "targets",
