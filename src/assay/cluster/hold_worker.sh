@@ -85,7 +85,7 @@
         fi
         [ $((mode & 020)) != 0 ] || return 1
         # The bits of the group are those of all whom an ACL names, where there is one: ls(1) shows it by a `+`.
-        case $(ls -ld -- "$1" | cut -d ' ' -f 1) in
+        case $(ls -ld -- "$1" | sed -n '1s/ .*//p') in
         *+) printf '%s' "$1 can be written by others, whom its ACL names" && return ;;
         esac
         if [ "$group" != 0 ] && ! is_closed "$group"; then
