@@ -159,12 +159,16 @@ def _open_or_make(above: OpenedPlace, name: str, mode: int | None, held: context
 
 
 def _sync(step: OpenedPlace) -> None:
-    """Have the names in a folder on storage; raises OSError."""
-    descriptor = os.open(".", _FOLDER, dir_fd=step.place)
+    """Have the names in a folder on storage, where that can be asked for (`bundle/durable.py`); raises OSError."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(".", _FOLDER, dir_fd=step.place)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.EACCES}:
+            raise
 
 
 def _check_last(step: OpenedPlace, last: Last, cure: str) -> None:
