@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -84,6 +83,7 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         phases=(),
     )
     from assay.bundle import RunBundle  # noqa: PLC0415 - only now: a file that is refused needs no tables
+    from assay.bundle.run_folder import remove_run  # noqa: PLC0415
     from assay.bundle.run_place import open_in_run  # noqa: PLC0415
 
     bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
@@ -92,7 +92,6 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         os.close(open_in_run(bundle.events_path, os.O_WRONLY | os.O_CREAT))
         bundle.seal()
     except BaseException:
-        if not bundle.is_sealed:
-            shutil.rmtree(bundle.path, ignore_errors=True)
+        remove_run(bundle.path)
         raise
     return bundle

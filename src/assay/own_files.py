@@ -98,7 +98,7 @@ def walked(
         NotOwnError: somebody else can change something on the way.
         OSError: it is not there, or something on the way is no folder.
     """
-    left = list(reversed((Path.cwd() / path).parts[1:]))
+    left = list(reversed(path.absolute().parts[1:]))
     links = 0
     with contextlib.ExitStack() as held:
         way = [_open_step(Path("/"), None, held)]  # the folders on the way down, for `..`
@@ -137,7 +137,12 @@ def _check_link(folder: OpenedPlace, link: OpenedPlace, cure: str) -> None:
 
 
 def _open_step(path: Path, above: int | None, held: contextlib.ExitStack) -> OpenedPlace:
-    place = os.open(path if above is None else path.name, _STEP, dir_fd=above)
+    name = path if above is None else path.name
+    try:
+        # As a folder first: else what is mounted when somebody looks (autofs) is not, and the empty folder is opened.
+        place = os.open(name, _STEP | os.O_DIRECTORY, dir_fd=above)
+    except NotADirectoryError:
+        place = os.open(name, _STEP, dir_fd=above)
     held.callback(os.close, place)
     return OpenedPlace(path, place, os.fstat(place))
 
@@ -154,12 +159,16 @@ def _open_or_make(above: OpenedPlace, name: str, mode: int | None, held: context
 
 
 def _sync(step: OpenedPlace) -> None:
-    """Have the names in a folder on storage; raises OSError."""
-    descriptor = os.open(".", _FOLDER, dir_fd=step.place)
+    """Have the names in a folder on storage, where that can be asked for (`bundle/durable.py`); raises OSError."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(".", _FOLDER, dir_fd=step.place)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.EACCES}:
+            raise
 
 
 def _check_last(step: OpenedPlace, last: Last, cure: str) -> None:

@@ -9,6 +9,7 @@ group's bits (acl(5)): where there is one, these are the bits of others. Of ACLs
 
 import contextlib
 import errno
+import functools
 import grp
 import os
 import pwd
@@ -80,10 +81,16 @@ def _is_closed(gid: int, users: set[int]) -> bool:
         return False
     members = {_user_id(name) for name in group.gr_mem}
     if gid <= _LAST_FIXED_GROUP:
-        members |= {user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid}
+        members |= _users_of(gid)
     elif not any(_is_private(group, uid) for uid in users):
         return False
     return members <= users
+
+
+@functools.cache
+def _users_of(gid: int) -> frozenset[int]:
+    """Give the users whose first group it is; asked once, because a directory of users can take seconds to list them."""
+    return frozenset(user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid)
 
 
 def _is_private(group: grp.struct_group, uid: int) -> bool:

@@ -53,6 +53,7 @@ def read(command: str, text: str = "") -> Campaign:
         ("vdbench -f {input} -o {dir}/out", VDBENCH),
         ("postmark {input}", f"{POSTMARK}run {{dir}}/report\nquit\n"),
         ("postmark {input}", f"{POSTMARK}run\n"),
+        ("postmark {input}", f"{POSTMARK}set transactions 100000000\nrun\n"),  # looked at without its list of them
         ("perfpl 4096 1 5 5 1 --mode fork --dir {dir}", ""),
         ("vxbench -w read -i iosize=4k,iocount=4 {dir}/x", ""),
     ],

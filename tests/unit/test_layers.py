@@ -136,7 +136,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "host",
         "loads",
         "own_files",
-        "plan",
         "results",
         "running",
         "targets",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import config, own_files
+from assay import config, own_files, ownership
 from assay.bundle import user_key
 from assay.errors import InputError
 from assay.loads import own_suites
@@ -48,6 +48,16 @@ def test_what_is_ones_own_is_read_up_to_its_limit(folder: Path) -> None:
     assert own_files.read_own(folder, "file", 3) is None
     with pytest.raises(FileNotFoundError):
         own_files.read_own(folder, "other", 4)
+
+
+def test_a_path_from_the_root_on_needs_no_current_directory(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert own_files.read_own(folder, "file", 4) == b"mine"
 
 
 @pytest.mark.parametrize("spoil", [belong_to_others, writable_to_others])
@@ -106,6 +116,7 @@ def test_a_group_of_one_is_as_good_as_the_user(folder: Path, monkeypatch: pytest
 
 
 def refuse(folder: Path) -> None:
+    ownership._users_of.cache_clear()
     with pytest.raises(NotOwnError, match="can be written by the group staff"):
         own_files.read_own(folder, "file", 4)
 
@@ -121,6 +132,7 @@ def test_a_group_of_the_distribution_may_write_while_nobody_is_in_it(
     monkeypatch.setattr(pwd, "getpwall", lambda: users)
     os.chown(folder.parent, 0, 50)
     folder.parent.chmod(0o2775)
+    ownership._users_of.cache_clear()
 
     assert own_files.read_own(folder, "file", 4) == b"mine"
     members.append("nobody")
@@ -132,6 +144,7 @@ def test_a_group_of_the_distribution_may_write_while_nobody_is_in_it(
     # A number that the machine can have given to a group for users, of whom it may not list all.
     os.chown(folder.parent, 0, 100)
     refuse(folder)
+    ownership._users_of.cache_clear()
 
 
 def let_write(path: Path, uid: int) -> None:

@@ -15,6 +15,7 @@ from assay.bundle.catalog import list_runs, take_name
 from assay.bundle.files import read_head, write_durably
 from assay.bundle.kept_list import CATALOG, CameTo, HeadRate
 from assay.bundle.remarks import REMARKS, Remarks, change_remarks, remarks_of, write_remarks
+from assay.bundle.run_folder import remove_run, removed_on_error
 from assay.bundle.run_place import open_in_run, remove_in_run
 from assay.cli.answers import answer_of as answer_shown
 from assay.cluster.relayed import RelayedStreams, arriving, empty
@@ -302,6 +303,41 @@ def test_a_run_whose_folder_is_exchanged_for_a_link_writes_and_removes_nothing_t
 
     found = {path.relative_to(etc).as_posix(): path.read_bytes() for path in etc.rglob("*") if path.is_file()}
     assert found == theirs
+
+
+@pytest.mark.parametrize("other", ["another run", "a link to it"])
+def test_a_run_that_cannot_be_made_takes_no_other_with_it(runs: Path, tmp_path: Path, other: str) -> None:
+    """Who can write to the folder of runs puts somebody's run in the place of one that is just being made."""
+    theirs, mine = begun(runs).path, begun(runs).path
+    before = sorted(path.name for path in theirs.rglob("*"))
+
+    def fail() -> None:
+        mine.rename(tmp_path / "away")
+        if other == "another run":
+            theirs.rename(mine)
+        else:
+            mine.symlink_to(theirs)
+        raise RunError("no space left")
+
+    with pytest.raises(RunError, match="no space left"), removed_on_error(mine):
+        fail()
+
+    remove_run(mine)
+    assert sorted(path.name for path in mine.rglob("*")) == before
+    assert list((tmp_path / "away").iterdir()) == []
+
+
+def test_a_run_is_removed_until_it_is_sealed(runs: Path) -> None:
+    bundle, sealed = begun(runs), begun(runs)
+    bundle.events_path.touch()
+    sealed.events_path.touch()
+    sealed.seal()
+
+    for path in (bundle.path, sealed.path):
+        remove_run(path)
+
+    assert not bundle.path.exists()
+    sealed.verify()
 
 
 def test_a_stream_that_arrives_is_put_where_it_began_to(runs: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ Of the clients that were whole it has what the first has.
 
 import contextlib
 import datetime as dt
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from assay.bundle.maker import MAKER, sign
 from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import NOTHING, change_remarks, write_remarks
 from assay.bundle.run_bundle import RunBundle, parquet, table_file
-from assay.bundle.run_folder import make_run_folder
+from assay.bundle.run_folder import make_run_folder, removed_on_error
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
 from assay.errors import AssayError, BundleError
@@ -55,11 +54,8 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
     head = files.read_head(of.path)
     assert isinstance(head, Manifest)  # noqa: S101 - it is sealed
     path = make_run_folder(runs, dt.datetime.fromisoformat(of.info.started_utc), of.plan.name, after=of.run_id)
-    try:
+    with removed_on_error(path):
         _write(path, of, head, collected, found)
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
     _move_name(of, path)
     return RunBundle.open(path)
 

@@ -3,8 +3,9 @@
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
 `maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with the
 user's key (`user_key.py`). Who does not have the key cannot make one, nor change what it stands for. Owner and mode are
-looked at besides: what others may write may change after it was looked at. The folder that is looked at is open, and has the
-Plan that is asked about, whoever exchanges folders meanwhile.
+looked at besides: what others may write may change after it was looked at. Here no group may: these files are made with
+mode 0644, whatever the umask. The folder that is looked at is open, and has the Plan that is asked about, whoever exchanges
+folders meanwhile.
 """
 
 import hashlib

@@ -4,7 +4,6 @@ import contextlib
 import datetime as dt
 import io
 import shlex
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from assay.bundle.maker import is_own, sign
 from assay.bundle.opened_folder import open_folder
 from assay.bundle.original import ABOUT, FOREIGN, ORIGINAL, Original, original_of, write_original
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
-from assay.bundle.run_folder import cannot_be_kept, make_run_folder
+from assay.bundle.run_folder import cannot_be_kept, make_run_folder, remove_run, removed_on_error
 from assay.bundle.run_place import STREAM_FOLDER, remove_in_run
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
@@ -83,11 +82,11 @@ class RunBundle:
         with opened_scripts(plan) as scripts:
             path = make_run_folder(runs_directory, began, slug)
             try:
-                kept = keep_scripts(plan, scripts, path)
-                return cls._begin(path, began, began_s, kept, argv=argv, source_text=source_text, remarks=remarks)
-            except BaseException as error:
                 # Nothing was measured: a folder without its record would be a run that nobody can open.
-                shutil.rmtree(path, ignore_errors=True)
+                with removed_on_error(path):
+                    kept = keep_scripts(plan, scripts, path)
+                    return cls._begin(path, began, began_s, kept, argv=argv, source_text=source_text, remarks=remarks)
+            except BaseException as error:
                 reason = error if isinstance(error, OSError) else error.__cause__
                 if isinstance(reason, OSError):
                     raise RunError(cannot_be_kept(runs_directory, reason)) from reason
@@ -276,7 +275,7 @@ class RunBundle:
     def discard(self) -> None:
         """Remove a run that was refused before anything was done; raises BundleError where it is sealed."""
         self._refuse_if_sealed()
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_run(self.path)
 
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.

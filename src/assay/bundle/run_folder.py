@@ -1,12 +1,18 @@
 """The folder of a new run: named by the time, what the run is about, and chance; the maker's alone to write."""
 
+import contextlib
 import datetime as dt
 import re
 import secrets
+import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-from assay.bundle.durable import make_folders
-from assay.errors import RunError, reason_of
+from assay.bundle import files
+from assay.bundle.durable import make_folders, names_in
+from assay.bundle.opened_folder import OpenedFolder, open_folder
+from assay.errors import BundleError, RunError, reason_of
 from assay.outputs import way_to
 
 _SLUG_CHARACTERS = 40
@@ -47,6 +53,45 @@ def make_run_folder(runs: Path, began: dt.datetime, about: str, *, after: str = 
     except OSError as error:
         raise RunError(cannot_be_kept(runs, error)) from error
     raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
+
+
+@contextlib.contextmanager
+def removed_on_error(path: Path) -> Iterator[None]:
+    """Remove the folder of a run that was just made where something is raised; what others put in its place stays.
+
+    Raises:
+        RunError: it cannot be opened, or is behind a link.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            made = held.enter_context(open_folder(path))
+        except OSError as error:
+            raise RunError(cannot_be_kept(path.parent, error)) from error
+        try:
+            yield
+        except BaseException:
+            _remove(made, path)
+            raise
+
+
+def remove_run(path: Path) -> None:
+    """Remove a run that is not sealed, as far as that goes; another that was put in its place stays."""
+    with contextlib.suppress(OSError, BundleError), open_folder(path) as found:
+        head = files.read_head(found.place)
+        if isinstance(head, files.RunFile) and head.info.run_id == path.name:
+            _remove(found, path)
+
+
+def _remove(opened: OpenedFolder, path: Path) -> None:
+    """Remove what is in an open folder, and then the folder of that path if it is empty."""
+    with contextlib.suppress(OSError):
+        for name in names_in(opened.place):
+            inner = opened.place / name
+            if stat.S_ISDIR(inner.lstat().st_mode):
+                shutil.rmtree(inner, ignore_errors=True)
+            else:
+                inner.unlink()
+        path.rmdir()
 
 
 def later_run(runs: Path) -> str | None:

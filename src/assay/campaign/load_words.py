@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from assay.confinement import check_inside
 from assay.errors import AssayError, InputError
 from assay.own_files import scratch_folder
-from assay.plan import Plan
-from assay.targets import directories
 from assay.tools.registry import TOOLS, front_end
 
 if TYPE_CHECKING:
@@ -71,15 +69,6 @@ def check_words(words: Sequence[str], place: str, text: str, text_place: str) ->
                 raise InputError(said) from error
 
 
-def check_directories(plan: Plan, cell: Path) -> None:
-    """Raise InputError for a Plan that measures elsewhere than in a cell."""
-    found = directories(plan)
-    if len(found) < len(plan.targets):
-        raise InputError("what is no directory is measured; a campaign measures its own device alone")
-    for directory in found.values():
-        check_inside(str(directory), cell)
-
-
 @contextlib.contextmanager
 def _in_memory(text: str) -> Iterator[str]:
     """Have a text in a file that lies in no folder; gives its path."""
@@ -113,8 +102,8 @@ class _Looking:
         settings = self._tool.parse(words)
         if (hosts := self._tool.hosts(settings)) is not None:
             raise InputError(f"{hosts.by} names clients; a campaign measures its own device from this machine alone")
-        check_directories(self._tool.to_plan(settings, self._tool.origin(words), self._cell.parent), self._cell)
-        for name in self._tool.output_names(settings):
+        measured = map(str, self._tool.measured_directories(settings, self._cell.parent))
+        for name in (*measured, *self._tool.output_names(settings)):
             check_inside(name, self._cell)
         return 0
 

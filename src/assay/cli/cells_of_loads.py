@@ -43,12 +43,12 @@ def check_cells(campaign: "Campaign", root: Any) -> None:
 
 
 def _check(words: list[str], cell: Path, root: Any) -> None:
-    from assay.campaign.load_words import check_directories
     from assay.cli.options import check_commands
     from assay.cli.run import plan_of_file
     from assay.confinement import check_inside
     from assay.errors import InputError
     from assay.loads import suites
+    from assay.targets import directories
 
     name, *rest = words
     if {"-h", "--help", "--as-toml"} & set(rest):
@@ -58,5 +58,9 @@ def _check(words: list[str], cell: Path, root: Any) -> None:
     if name == "run":
         text, source = suites.read(given["load"])
         plan = plan_of_file(text, source, given["directory"], **{option: given.get(option) for option in _OF_FILE})
-        check_directories(plan, cell)
+        found = directories(plan)
+        if len(found) < len(plan.targets):
+            raise InputError("what is no directory is measured; a campaign measures its own device alone")
+        for directory in found.values():
+            check_inside(str(directory), cell)
         check_commands(plan, are_allowed=False)

@@ -85,7 +85,7 @@
         fi
         [ $((mode & 020)) != 0 ] || return 1
         # The bits of the group are those of all whom an ACL names, where there is one: ls(1) shows it by a `+`.
-        case $(ls -ld -- "$1" | cut -d ' ' -f 1) in
+        case $(ls -ld -- "$1" | sed -n '1s/ .*//p') in
         *+) printf '%s' "$1 can be written by others, whom its ACL names" && return ;;
         esac
         if [ "$group" != 0 ] && ! is_closed "$group"; then
@@ -156,10 +156,13 @@
 
     IFS= read -r wanted || exit
     if [ "$wanted" = folder ]; then
-        folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-XXXXXXXXXX") || exit
-        why=$(stranger "$folder")
-        # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
-        [ -n "$why" ] || printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
+        # Looked at before anything is made there: what others exchange would be removed at the end.
+        why=$(stranger "${TMPDIR:-/tmp}")
+        if [ -z "$why" ]; then
+            folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-XXXXXXXXXX") || exit
+            # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
+            printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
+        fi
         say folder "${why:-$folder}"
         IFS= read -r wanted || exit
     fi

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan
-from assay.targets import Need, check_room
+from assay.targets import Need, check_room, directories
 from assay.tools.output_files import OutputFile, check_folder, check_writable
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class FrontEnd(abc.ABC, Generic[S]):
         Raises:
             InputError: what the settings name is not there.
         """
+
+    def measured_directories(self, settings: S, folder: Path) -> Iterable[Path]:
+        """Name the directories that the Plan would measure, without long work on its lists; raises as `to_plan` does."""
+        return directories(self.to_plan(settings, self.origin(()), folder)).values()
 
     def hosts(self, settings: S) -> HostsAsked | None:
         """Name the clients that the words ask for, where the tool has a form for several; None: they say nothing of them."""
