@@ -18,6 +18,10 @@ NAME = "config.toml"
 _WHAT = "configuration file"
 
 
+class ForeignFileError(InputError):
+    """Somebody else can have written the file."""
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Its keys; what is not set is None."""
 
@@ -45,7 +49,9 @@ def load() -> Config:
         own_files.safe_folder(at.parent)
         own_files.check_own(at.resolve())
     except own_files.NotOwnError as error:
-        raise InputError(f"{at} is not taken: {error}. Or name a folder of your own with XDG_CONFIG_HOME") from error
+        raise ForeignFileError(
+            f"{at} is not taken: {error}. Or name a folder of your own with XDG_CONFIG_HOME"
+        ) from error
     except (FileNotFoundError, NotADirectoryError):
         return Config()
     except InputError:
@@ -53,6 +59,18 @@ def load() -> Config:
             return Config()
         raise
     return read(text, str(at))
+
+
+def usual_time() -> str | None:
+    """Give the measuring time of the file; of one that somebody else can have written none: it is needed for nothing else.
+
+    Raises:
+        InputError: it cannot be read as meant.
+    """
+    try:
+        return load().time
+    except ForeignFileError:
+        return None
 
 
 def read(text: str, where: str) -> Config:

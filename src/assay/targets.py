@@ -275,6 +275,8 @@ def laid_out(plan: Plan) -> Iterator[Need]:
         # What is there may serve, and is no more data.
         and (one.reuse is Reuse.NEVER or not set_folder(plan, one).exists())
     }
+    if len(sizes) < 2:  # of one the engine says more
+        return
     there: set[str] = set()
     held, most = Counter[Path](), Counter[Path]()
     for step in (step for phase in plan.phases for step in (*phase.before, *phase.after)):

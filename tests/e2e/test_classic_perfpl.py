@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from e2e.command import Assay
-from e2e.processes import WAIT_S, is_alive, running
+from e2e.processes import WAIT_S, events_of, is_alive, running
 from testbed.host import command, need_root, need_tools, wait_until
 from testbed.leaks import unmount
 
@@ -162,7 +162,8 @@ def dds_in(directory: Path) -> list[int]:
 @pytest.mark.usefixtures("assay")
 def test_a_stop_prints_the_whole_iterations_and_removes_the_files(directory: Path, tmp_path: Path) -> None:
     with running("perfpl", "4096", "1", "3000", "1000", "1000", "--dir", directory, folder=tmp_path) as run:
-        run.wait_for("[4/1000]")
+        runs = tmp_path / "runs"
+        run.wait_for_file(lambda: [e["event"] for e in events_of(runs)].count("phase_finished") >= 4, "4 iterations")
         run.stop(signal.SIGINT)
 
         assert run.exit_code() == 130

@@ -54,7 +54,9 @@ def events_of(assay: Assay) -> list[dict[str, Any]]:
 def test_every_workload_moves_the_bytes_that_it_was_asked_for(workload: str, assay: Assay, directory: Path) -> None:
     options = "iosize=4k,iocount=200,nrep=2,nthreads=2,depth=4,sleeptime=0.1"
 
-    done = assay("vxbench", "-w", workload, "-i", options, "--no-report", directory / "one", directory / "two")
+    done = assay(
+        "vxbench", "--strict", "-w", workload, "-i", options, "--no-report", directory / "one", directory / "two"
+    )
 
     assert done.returncode in {0, 1}, done.stderr
     *users, total = parsed(done.stdout)

@@ -330,7 +330,9 @@ def test_disk_util_is_what_the_kernel_counted_meanwhile(assay: Assay, tmp_path: 
         assert f";{disk['name']};{disk['read_ios']};{disk['write_ios']};0;0;" in done.stdout.splitlines()[-1]
 
 
-def test_what_scripts_ask_fio_first_is_answered(assay: Assay) -> None:
+def test_what_scripts_ask_first_is_answered(assay: Assay) -> None:
+    assert "Version 3." in assay("iozone", "-v", check=0).stdout
+    assert assay("iozone", "-h", check=0).stdout == assay("iozone", "--help", check=0).stdout
     assert assay("fio", "--version", check=0).stdout.startswith("fio-3.33")
     assert "\tlibaio\n" in assay("fio", "--enghelp", check=0).stdout
     assert assay("fio", "--enghelp=none", check=1).stdout == "IO engine none not found\n"

@@ -187,7 +187,7 @@ def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
         (("10", "--type", "link"), "'link'"),
         (("10", "--files", "--type", "dir"), "leave --type dir or --files out"),
         (("10", "--clients", "0"), "--clients is '0'"),
-        (("10", "--clients", "5000"), "at most 1024"),
+        (("10", "--clients", "50000"), "at most 10000"),
         (("9" * 30,), "whole number"),
     ],
 )

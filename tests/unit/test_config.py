@@ -67,3 +67,17 @@ def test_a_file_that_never_ends_is_refused(folder: Path) -> None:
 
     with pytest.raises(InputError, match="is a device"):
         config.load()
+
+
+def test_a_file_of_somebody_else_is_needed_for_nothing_where_the_runs_folder_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (folder / config.NAME).write_text('time = "3s"\n')
+    monkeypatch.setenv("ASSAY_RUNS", str(tmp_path))
+    assert config.usual_time() == "3s"
+
+    (folder / config.NAME).chmod(0o666)
+
+    assert config.usual_time() is None
+    with pytest.raises(InputError, match="is not taken"):
+        config.load()

@@ -1,6 +1,7 @@
 """Filebench scripts: what they mean, what is refused with file and line, and the output that a run gives."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from assay.tools.filebench import FRONT_END, randoms
 from assay.tools.filebench.definitions import Wishes
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
+from assay.tools.filebench.loading import loaded, personalities
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
 from assay.tools.filebench.settings import SCRIPT
 from assay.tools.filebench.thread_plan import ThreadPlanner
@@ -500,3 +502,33 @@ def test_every_flowop_of_the_language_is_carried_out_or_refused_by_name() -> Non
     carried_out = {name.removeprefix("_") for name in dir(ThreadPlanner)} | set(UNITS)
 
     assert {name for name, kind in TYPES.items() if not kind.refusal} <= carried_out
+
+
+# -- personalities of 1.4 ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", personalities())
+def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out(name: str) -> None:
+    single = name not in {"fileserver", "varmail", "webproxy", "webserver"}
+    sizes = "set $filesize=1m\n" if single else "set $nfiles=20\nset $filesize=4k\n"
+
+    script = made(loaded(f"load {name}\nset $dir=/mnt/x\nset $nthreads=3\n{sizes}run 60\n"))
+
+    assert {job.workers for job in script.phases[-1].jobs} == {3}
+    assert script.phases[-1].stop.seconds == 60
+    assert all(one.files in {1, 20} for one in script.file_sets)
+
+
+def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() -> None:
+    kinds = Counter(op.op for op in ops(made(loaded("load varmail\nrun 1\n"))).values())
+
+    assert kinds[plan.OpKind.FSYNC] == 2
+    assert kinds[plan.OpKind.UNLINK] == kinds[plan.OpKind.CREATE] == 1
+
+
+def test_lines_behind_a_load_keep_their_numbers_and_an_unknown_name_is_refused() -> None:
+    with pytest.raises(FrontEndError, match=r"x\.f:3: "):
+        made(loaded("# old\nload fileserver\nset $nthreads=\n"))
+    with pytest.raises(FrontEndError, match=r"x\.f:1: near 'load nothing': .* there is no personality"):
+        made(loaded("load nothing\nrun 1\n"))
+    assert loaded("load varmail\n").count("\n") == 1

@@ -270,7 +270,7 @@ REFUSED = {
     "-s 5x": "64k or 1g",
     "-t many": "whole number",
     "-l 3 -u 2": "smaller number",
-    "-t 100000": "1024",
+    "-t 100000": "16384",
     "-+p 0": "between 1 and 100",
     "-1": "no option of IOzone",
     "file": "no option",

@@ -59,6 +59,12 @@ def weights(job: plan.Job) -> dict[str, float]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
+def test_words_that_change_nothing_here_are_named_beside_the_output() -> None:
+    text = "create_anchors=yes\n" + RAW.replace("sd=sd1\n", "sd=sd1,iorate=100,priority=1\n")
+
+    assert [note.what for note in read(text).load.notes] == ["create_anchors=yes", "priority=1"]
+
+
 def test_comments_blanks_and_continued_lines_say_nothing_and_go_on() -> None:
     text = (
         "* one\n# two\n/ three\n\n  sd=sd1,lun=file1, behind a blank\n  size=2m\nwd=wd1,sd=sd1 words\n"

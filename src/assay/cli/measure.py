@@ -172,7 +172,7 @@ def measure(
             spacing=spacing,
             limit=limit,
             cache=cache,
-            time=time or config.load().time,
+            time=time or config.usual_time(),
             extend=extend,
             ramp=ramp,
             seed=seed,

@@ -78,7 +78,7 @@ def quick(
     )
     place = check_directory(directory)
     check_output(str(place))  # before the probe writes there
-    wanted = time or config.load().time
+    wanted = time or config.usual_time()
     # A time that is asked for is that of the whole run, as for any other load.
     seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)
     if wanted is not None and not NUMBERS["seconds"].holds(seconds):

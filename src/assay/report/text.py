@@ -84,13 +84,16 @@ def render_answer(document: Document, head: Head, console: PlainConsole) -> None
 def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output, whose numbers it does not repeat.
 
-    That is findings that say why a number must not be used, the names of the others, the answer, and where the run is kept.
+    That is findings that say why a number must not be used, the names of the others, where the run is kept, and the answer;
+    in the log of a script without a line to part them.
     """
     document, width = sums_of(document), _width(console)
     lines = [*clients_block(document, width), *_findings(document, width, has_notes=False, folded=(WEAK, NOTE))]
-    told = " ".join(answer(document, head.load, has_numbers=False))
-    lines += [Text(line, style="bold") for line in wrap(told, width)] if told else []
-    _print(console, [*lines, *_footer(document, html)[1:]])
+    told = answer(document, head.load, has_numbers=False)
+    between = [Text()] if console.is_terminal else []
+    said = told if console.is_terminal else ([" ".join(told)] if told else [])
+    words = [Text(line, style="bold") for sentence in said for line in wrap(sentence, width)]
+    _print(console, [*lines, *between, *_footer(document, html)[1:], *(between if words else []), *words])
 
 
 def _width(console: PlainConsole) -> int:

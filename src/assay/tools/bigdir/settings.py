@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.plan.limits import NUMBERS
+from assay.plan.limits import LISTS, NUMBERS
 from assay.tools.arguments import Arguments, whole_number
 
 USAGE = "COUNT [STEP] [--type dir|file] [--files] [--readdir-only] [--clients N] [--dir DIR]"
 DIRECTORIES = "dir"
 FILES = "file"
 
-_MOST_CLIENTS = 1024
+_MOST_CLIENTS = int(LISTS["jobs"].most)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from assay.errors import InputError
 from assay.input_text import read_text
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
+from assay.tools.filebench.loading import loaded
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
@@ -27,6 +28,8 @@ class Filebench(FrontEnd[Settings]):
     --set NAME=VALUE    a variable of the script, in place of what it sets
     --scale SHARE       entries of filesets, sizes of single files, working sets and
                         counts to finish on times this, such as 0.01
+    'load NAME' in a script of 1.4: fileserver, randomread, randomwrite,
+    singlestreamread, varmail, webproxy, webserver, in Assay's own words
     --wml 1.5           refuse what only 1.4 had [default: take both]
     --allow-commands    let the script run commands ('system', '!'): only one that
                         you trust
@@ -61,7 +64,7 @@ class Filebench(FrontEnd[Settings]):
             text = read_text(wanted.file, "script")
         except FileNotFoundError:
             raise InputError(f"filebench: there is no script '{wanted.file}'") from None
-        return door.measure([*words, f"{SCRIPT}{text}"])
+        return door.measure([*words, f"{SCRIPT}{loaded(text) if wanted.takes_old else text}"])
 
     def parse(self, words: Sequence[str]) -> Settings:
         """Read the words of a run, with the text of its script among them."""

@@ -35,7 +35,7 @@ ONLY_1_4: Final[dict[str, str]] = {
 """Commands that 1.5 does not have, and what it has instead."""
 REFUSED: Final[dict[str, str]] = {
     "foreach": "one run is one command line; give each value by --set NAME=VALUE",
-    "load": "name the script itself with -f, and its variables with --set",
+    "load": "there is no personality of this name here (see --help); name the script itself with -f",
     "sync": "Assay's own clients come later; leave it out, and run one client",
     "list": "it lists what a session knows; 'assay filebench --help' and docs/tools/filebench.md list the same",
 }

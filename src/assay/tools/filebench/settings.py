@@ -12,7 +12,7 @@ from typing import Any, Final
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, cut, whole_number
-from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.definitions import STRICT, Wishes
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import Planned, planned
@@ -55,6 +55,8 @@ class Wanted:
     file: str = ""
     cvar_type: str | None = None
     """Empty: name them all; None: it was not asked for."""
+    takes_old: bool = True
+    """Whether the script may be one of 1.4."""
 
 
 def asked(words: Sequence[str]) -> Wanted:
@@ -66,7 +68,7 @@ def asked(words: Sequence[str]) -> Wanted:
         return Wanted(cvar_type=given["c"])
     if given["f"] is None:
         raise InputError(f"filebench: name the script, -f FILE.f. Usage: assay filebench {USAGE}")
-    return Wanted(file=given["f"])
+    return Wanted(file=given["f"], takes_old=given["wml"] != STRICT)
 
 
 def parse(words: Sequence[str]) -> Settings:

@@ -40,7 +40,7 @@ def clones(jobs: Sequence[JobSettings]) -> list[Clone]:
     phases = _phases(jobs)
     named = [[_names(job, number) for number in range(job.clones)] for job in jobs]
     users = Counter(name for of_job in named for name in {name for names in of_job for name in names})
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     made = []
     for job, phase, files in zip(jobs, phases, named, strict=True):
         if _are_alike(job) and all(users[name] == 1 for names in files for name in names):
@@ -72,14 +72,14 @@ def _are_alike(job: JobSettings) -> bool:
     )
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Find a name that no other job has."""
-    base, number = name[:200] or "job", 1
-    found = base
-    while found in taken:
+def _free(name: str, taken: dict[str, int]) -> str:
+    """Find a name that no other job has; `taken` has the number that each was tried with last."""
+    base = name[:200] or "job"
+    number = taken.get(base, 0) + 1
+    while (found := base if number == 1 else f"{base}-{number}") in taken:
         number += 1
-        found = f"{base}-{number}"
-    taken.add(found)
+    taken[base] = number
+    taken.setdefault(found, 1)
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from assay import plan
 from assay.errors import InputError
-from assay.plan.limits import NUMBERS
+from assay.plan.limits import LISTS, NUMBERS
 from assay.tools.fio import values
 from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
 from assay.tools.fio.checks import check
@@ -30,7 +30,8 @@ _WAYS = {
 """Of rw: reads, writes, at random."""
 _FORMATS = frozenset({"normal", "json", "json+", "terse"})
 _TERSE_VERSION = "3"
-_MOST_CLONES = 1024
+_MOST_CLONES = int(LISTS["before"].most) // 2
+"""The files of each are laid out and evicted."""
 
 
 def parse(words: Sequence[str]) -> Settings:

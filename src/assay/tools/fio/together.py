@@ -24,10 +24,12 @@ class Together:
         self._members = members
         for member in members:
             job = member.settings
+            if job.exits not in {"group", "all"}:
+                continue
             later = [other for other in members if other.phase > member.phase]
             if job.exits == "group":
                 later = [other for other in later if self._of(other) == self._of(member)]
-            if job.exits in {"group", "all"} and later:
+            if later:
                 raise InputError(
                     f"fio: {job.where}: 'exit_what={job.exits}' would keep job '{later[0].settings.name}' from starting,"
                     " which has no equal here; use exit_what=stonewall, or leave that job out"

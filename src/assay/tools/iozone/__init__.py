@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from assay import __version__
 from assay.plan import Origin, Plan
 from assay.targets import Need
 from assay.tools.front_end import Door, FrontEnd, HostsAsked
-from assay.tools.iozone import checks
+from assay.tools.iozone import banner, checks
 from assay.tools.iozone.clients import with_clients
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
@@ -46,6 +47,7 @@ class IOzone(FrontEnd[Settings]):
     What to print
       -R -b FILE    reports; a worksheet, .xls or .xlsx
       -O -N         operations per second, microseconds per operation
+      -v -h         the version; this help
       -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
@@ -56,10 +58,14 @@ class IOzone(FrontEnd[Settings]):
     name = "iozone"
     shims = ("iozone",)
     option_names: ClassVar[Mapping[str, str]] = {"size": "-r", "chunk": "-r", "direct": "-I"}
+    help_words = frozenset({"--help", "-h"})
     room_cure = "ask for smaller files"
 
     def follow(self, words: Sequence[str], door: Door) -> int:
-        """Read the file of -+m, and carry the words out as one run."""
+        """Print the version, or read the file of -+m, and carry the words out as one run."""
+        if "-v" in words:
+            door.say(banner.version_text(__version__))
+            return 0
         return door.measure(with_clients(words))
 
     def hosts(self, settings: Settings) -> HostsAsked | None:

@@ -1,23 +1,24 @@
 """What stands above the numbers: who printed this, when, with which options."""
 
 import datetime as dt
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from assay.analysis.record import RunRecord
 from assay.tools.iozone.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
 
 FORMAT_VERSION = "3.489"
 """IOzone whose output this is, line by line."""
 BUILD = "assay-engine"
 
 
-def text(run: RunRecord, settings: Settings) -> str:
+def text(run: "RunRecord", settings: Settings) -> str:
     """Print the head. The lines of the options are in the order of the command line."""
     began = dt.datetime.fromisoformat(run.info.started_utc).astimezone()
     lines = [
-        # Readers of this output look for a version and a build in its first lines.
-        f"Assay {run.info.assay_version}: output in the format of IOzone",
-        f"{'':8}Version {FORMAT_VERSION} of the format",
-        f"\tBuild: {BUILD}",
+        *_head(run.info.assay_version),
         "",
         f"Run began: {began:%a %b} {began.day:2d} {began:%H:%M:%S %Y}",
         "",
@@ -25,6 +26,24 @@ def text(run: RunRecord, settings: Settings) -> str:
         f"Command line used: {command_line(settings)}",
         *_after(settings),
     ]
+    return _indented(lines)
+
+
+def version_text(version: str) -> str:
+    """Print what `-v` does: the first lines of each output."""
+    return _indented(_head(version))
+
+
+def _head(version: str) -> list[str]:
+    # Readers of this output look for a version and a build in its first lines.
+    return [
+        f"Assay {version}: output in the format of IOzone",
+        f"{'':8}Version {FORMAT_VERSION} of the format",
+        f"\tBuild: {BUILD}",
+    ]
+
+
+def _indented(lines: Iterable[str]) -> str:
     return "".join(f"\t{line}\n" if line else "\n" for line in lines)
 
 

@@ -20,7 +20,7 @@ from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
 from assay.units import KIB
 
-MOST_CHILDREN = 1024
+MOST_CHILDREN = int(NUMBERS["workers"].most)
 _MOST = {
     "H": NUMBERS["queue_depth"].most,
     "k": NUMBERS["queue_depth"].most,

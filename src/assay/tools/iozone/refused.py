@@ -32,8 +32,6 @@ REASONS: dict[str, str] = {
     "+H": "asks a time server of IOzone's own; leave it out",
     "+P": "asks a time server of IOzone's own; leave it out",
     "+R": "takes the names of files from a file; name them with -F",
-    "h": "prints help: use 'assay iozone --help'",
-    "v": "prints the version: use 'assay --version'",
 }
 """Refused, and why."""
 

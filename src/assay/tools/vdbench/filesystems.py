@@ -96,7 +96,9 @@ def read_fwds(
             found.append(_fwd(definition, own, fsds, hosts))
             continue
         threads = (
-            values.whole(own["threads"], own["threads"].single, least=1, most=1024) if "threads" in own else threads
+            values.whole(own["threads"], own["threads"].single, least=1, most=values.MOST_WORKERS)
+            if "threads" in own
+            else threads
         )
         if "xfersize" in own:
             known.note(

@@ -61,7 +61,8 @@ _STATISTICS = Noted("it names a counter of Solaris")
 _TAPE = Refused("there are no tapes here, nor resets of a device")
 
 GENERAL: Mapping[str, Meaning] = {
-    **_taken("create_anchors", "compratio", compression_ratio="compratio"),
+    **_taken("compratio", compression_ratio="compratio"),
+    "create_anchors": Noted("data lies in Assay's folder of a directory that is there, and no other is made"),
     "formatsds": Noted("each SD's file is laid out whole with data before its first use"),
     "messagescan": Noted("the system log is not looked at"),
     "monitor": _REPORTING,

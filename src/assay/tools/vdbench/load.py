@@ -14,6 +14,7 @@ from assay.tools.vdbench.storage import Sd, Wd, read_sds, read_wd
 from assay.tools.vdbench.text import Definition, GivenParameter
 
 _NO_OVERRIDE = Override()
+_NO_PRIORITY = "each workload has its own rate, and where not all can be held, none goes before another"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +25,6 @@ class Load:
     fsds: Mapping[str, Fsd]
     rds: tuple[Rd, ...]
     compress_ratio: float
-    creates_anchors: bool
     format_threads: int
     notes: tuple[Untranslated, ...]
     hosts: tuple[str, ...] = ()
@@ -49,7 +49,11 @@ def load(
     whole = known.take("", general)
     hosts = named_hosts(definitions, known)
     sds = {sd.name: sd for entry in merged(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
-    wds = [read_wd(*entry, sds, hosts) for entry in merged(definitions, "wd", known)]
+    of_wds = list(merged(definitions, "wd", known))
+    wds = [read_wd(*entry, sds, hosts) for entry in of_wds]
+    for _, own in of_wds:
+        if "priority" in own:
+            known.note(own["priority"].written, _NO_PRIORITY)
     fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
     formats, fwds = read_fwds(merged(definitions, "fwd", known), fsds, hosts, known)
     around = Around(wds, fwds, sds, hosts, override)
@@ -69,7 +73,6 @@ def load(
         fsds=fsds,
         rds=tuple(rds),
         compress_ratio=values.real(ratio, ratio.single, least=1, most=10) if ratio else 1.0,
-        creates_anchors=_yes(whole.get("create_anchors")),
         format_threads=formats,
         notes=(*known.notes, *_notes_of(hosts)),
         hosts=hosts.systems,
@@ -93,12 +96,3 @@ def _notes_of(hosts: Hosts) -> tuple[Untranslated, ...]:
         return ()
     why = "each host does all of it, with files and threads of its own; in vdbench they have the luns together"
     return (Untranslated(what="hd=", why=why),)
-
-
-def _yes(parameter: GivenParameter | None) -> bool:
-    if parameter is None:
-        return False
-    word = parameter.single.lower()
-    if not ("yes".startswith(word) or "no".startswith(word)):
-        raise parameter.error("it is yes or no")
-    return "yes".startswith(word)

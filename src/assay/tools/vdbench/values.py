@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from assay.plan.limits import NUMBERS
 from assay.tools.vdbench.text import GivenParameter
 
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([kmgt]?)b?", re.IGNORECASE | re.ASCII)
@@ -22,7 +23,7 @@ MOST_BYTES = 1 << 62
 MOST_VALUES = 1000
 """In one list: each is a run of its own."""
 YEAR_S = 366 * 86_400
-MOST_WORKERS = 4096
+MOST_WORKERS = int(NUMBERS["workers"].most)
 
 
 def number(text: str) -> Fraction | None:

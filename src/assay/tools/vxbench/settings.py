@@ -24,7 +24,7 @@ _OPTIONS = "w:i:o:c:PptkMsv"
 _SIZE = re.compile(r"([0-9]{1,19})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _MOST_IO_BYTES = 1 << 30
-_MOST_WORKERS = 4096
+_MOST_WORKERS = int(NUMBERS["workers"].most)
 _MOST_ENTRIES = 100
 """In one sequence: each is an operation, or a phase, of the Plan."""
 
@@ -242,7 +242,7 @@ _SWITCHES = ("cold", "fsync", "remove", "sparse")
 _SIZES = {"iosize": 1, "startoffset": 0, "maxfilesize": 1}
 """Least value of each."""
 _COUNTS = {"iocount": (1, 1 << 40), "nrep": (1, 1 << 30), "nthreads": (1, _MOST_WORKERS), "stride": (0, 1 << 30),
-           "rdpct": (0, 100), "depth": (1, 4096), "seed": (0, (1 << 63) - 1)}  # fmt: skip
+           "rdpct": (0, 100), "depth": (1, int(NUMBERS["queue_depth"].most)), "seed": (0, (1 << 63) - 1)}  # fmt: skip
 _SUB_OPTIONS = (*_SIZES, *_COUNTS, "sleeptime", *_SWITCHES)
 
 

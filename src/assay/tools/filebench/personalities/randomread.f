@@ -1,0 +1,15 @@
+# One large file, read at random.
+set $dir=/tmp
+set $filesize=5g
+set $nthreads=1
+set $iosize=8k
+
+define file name=data,path=$dir,size=$filesize,prealloc,reuse
+
+define process name=worker,instances=1
+{
+  thread name=stream,memsize=5m,instances=$nthreads
+  {
+    flowop read name=read,filename=data,iosize=$iosize,random
+  }
+}
