@@ -1,5 +1,6 @@
 """Devices and file systems that fail, hang, freeze and lie."""
 
+import errno
 import os
 import subprocess
 import time
@@ -12,7 +13,7 @@ from e2e.faults.load import MANY_FILES, PAUSE_BETWEEN, SHORT
 from e2e.faults.space import nothing
 from e2e.faults.storage import data_on, data_on_truth_disk, runs_on_ext4
 from testbed.devices import MIB
-from testbed.host import command, find_tool, need_tools
+from testbed.host import command, find_tool, need_tools, wait_until
 from testbed.truth import Extent, extents_of
 
 DIRECT = {"job": 'direct = "on"\nop = { op = "read", set = "data", access = "random", size = "4KiB" }'}
@@ -55,10 +56,21 @@ def fail_all(scene: Scene) -> None:
 def _repair(device: Path, mount_point: Path) -> None:
     """Repair a file system, as an administrator would."""
     command("umount", mount_point)
+    wait_until(lambda: _is_free(device), f"no other mount namespace has {device} mounted")
     done = subprocess.run([find_tool("e2fsck") or "e2fsck", "-fy", device], capture_output=True, check=False)
     # 1: errors were found, and repaired.
     assert done.returncode in {0, 1}, done.stdout
     command("mount", device, mount_point)
+
+
+def _is_free(device: Path) -> bool:
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
 
 
 def _repair_data(scene: Scene) -> None:
