@@ -390,11 +390,16 @@ fn a_pause_that_begins_before_the_agreed_start_is_part_of_the_phase() {
     let job = job("readers", stop(Some(0.1), None, "each"));
     let mut engine = Engine::start(vec![job], stop(Some(0.1), None, "each"));
     while !matches!(engine.next().unwrap(), Event::Ready { .. }) {}
+    let pid = engine.child.id() as i32;
+    // A pause between two sleeps is not seen (`observe/pauses.rs`): it has to be asleep.
+    let is_asleep = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") S ");
+    while !is_asleep() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is written to a place of this function.
     assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) }, 0);
     let at = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 + 300_000_000;
-    let pid = engine.child.id() as i32;
 
     // SAFETY: a child of this test, alive while it waits for its start.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGSTOP) }, 0);
