@@ -366,7 +366,7 @@ class Interval(_Event, kw_only=True):
 
 
 class Paused(_Event, kw_only=True):
-    """The client stood still: it was suspended, frozen or stopped, and measured nothing meanwhile."""
+    """The client was paused: it was suspended, frozen or stopped, and measured nothing meanwhile."""
 
     t_ns: int
     """When it went on."""

@@ -17,7 +17,7 @@ from assay.bundle.run_folder import later_run
 from assay.confinement import check_action, check_plan, is_confined
 from assay.errors import InputError, PlanError
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
-from assay.live.progress_line import ToldLines
+from assay.live.progress_line import StatusLines
 from assay.loads import impossible
 from assay.running import waiting
 from assay.targets import check_room, laid_out
@@ -89,7 +89,7 @@ class Session:
         import assay.execution  # noqa: F401, PLC0415 - before the clients connect, who would have to wait for it
         from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
 
-        lines = ToldLines(sys.stderr)
+        lines = StatusLines(sys.stderr)
         tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
         with contextlib.closing(lines), gathered(self._clients, tell, progress) as crew:
             self._crew = crew

@@ -399,7 +399,7 @@ def test_equal_clients_are_fair_and_nobody_is_named() -> None:
     assert "uneven-clients" not in ids(sums(document)[0])
 
 
-@pytest.mark.parametrize(("cause", "words"), [("cpu", "its own CPU"), ("pause", "it stood still")])
+@pytest.mark.parametrize(("cause", "words"), [("cpu", "its own CPU"), ("pause", "it was paused")])
 def test_the_straggler_is_named_with_what_its_own_machine_shows(cause: str | None, words: str) -> None:
     slow = SyntheticRun(ONE_PHASE)
     counters = Counters(on_cpu=0.99, block_delay=0.0) if cause == "cpu" else QUIET
@@ -1421,9 +1421,9 @@ def test_a_pause_is_marked_with_the_client_that_had_it() -> None:
 
     (finding,) = [finding for finding in sums(document)[0].findings if finding.id == "client-paused"]
     assert finding.severity == "invalid"
-    assert finding.text.startswith("b stood still for 2.00 s, 4.00 s into the phase: suspended")
-    (mark,) = [mark for mark in document.marks if "stood still" in mark.label]
-    assert mark.label == "b stood still for 2.00 s"
+    assert finding.text.startswith("b was paused for 2.00 s, 4.00 s into the phase: suspended")
+    (mark,) = [mark for mark in document.marks if "was paused" in mark.label]
+    assert mark.label == "b was paused for 2.00 s"
     assert mark.phase_s == pytest.approx(4.0, abs=1e-6)
 
 
@@ -1434,12 +1434,12 @@ def test_a_pause_outside_the_window_of_the_sum_is_reported_with_its_client() -> 
     document = judged(MemorySet(ONE_PHASE, [Client("a", steady(1000)), late, Client("c", steady(1000))]))
 
     (sum_,) = sums(document)
-    assert [(mark.label, mark.phase_s) for mark in document.marks] == [("b stood still for 1.30 s", 0.0)]
+    assert [(mark.label, mark.phase_s) for mark in document.marks] == [("b was paused for 1.30 s", 0.0)]
     # Its start was due 0.4 s after the pause began, and it ended 0.9 s after the others.
     assert sum_.window_s == pytest.approx((1.0, 10.0), abs=1e-3)
     assert sum_.iops == pytest.approx(3000, rel=1e-3)
     assert "client-paused" in ids(sum_, "weak")
-    assert "b stood still for 1.30 s, 0 ns into the phase" in text_of(sum_, "client-paused")
+    assert "b was paused for 1.30 s, 0 ns into the phase" in text_of(sum_, "client-paused")
 
 
 def test_a_mark_of_a_set_counts_from_the_time_agreed(tmp_path: Path) -> None:

@@ -793,7 +793,7 @@ def test_a_run_reads_the_same_before_and_after_it_is_sealed(tmp_path: Path) -> N
 
 
 def paused(*lengths_s: float, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
-    """A steady run whose client stood still, once a second from `at_s` on.
+    """A steady run whose client was paused, once a second from `at_s` on.
 
     While a machine is suspended, the run's own clock does not go on.
     """
@@ -818,7 +818,7 @@ def test_a_client_that_stood_still_makes_its_row_a_no(suspended: bool) -> None:
 
     (finding,) = (finding for finding in result.findings if finding.id == "client-paused")
     assert (finding.severity, result.trusted) == ("invalid", False)
-    assert "stood still for 2.00 s" in finding.text
+    assert "was paused for 2.00 s" in finding.text
 
 
 def clock_findings(took_s: float, ended_utc: str) -> list[str]:
@@ -859,10 +859,10 @@ def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
     in_ramp = paused(3.0, suspended=True, at_s=-0.5)
     in_both = paused(3.0, 1.0, 1.5, suspended=True, at_s=0.5, window_s=110.0)
 
-    assert "stood still for 3.00 s: " in pause_text(in_ramp)
+    assert "was paused for 3.00 s: " in pause_text(in_ramp)
     assert "client-paused" in ids(in_ramp, "note")
     # 2.5 s of 109 s; with the pause of the ramp it would be 5.5 s.
-    assert "stood still for 2.50 s in 2 pauses: " in pause_text(in_both)
+    assert "was paused for 2.50 s in 2 pauses: " in pause_text(in_both)
     assert "client-paused" in ids(in_both, "invalid")
     # 1 s of 109 s is less than a hundredth, 4 s would be more.
     assert "client-paused" in ids(paused(3.0, 1.0, suspended=True, at_s=0.5, window_s=110.0), "warning")

@@ -273,6 +273,7 @@ REFUSED = {
     "-t 100000": "16384",
     "-+p 0": "between 1 and 100",
     "-1": "no option of IOzone",
+    "--repeat 2": "--repeat is no option of IOzone",
     "file": "no option",
     "-X trace": "assay run",
     "-t 2 -+m hosts": "its content is not among the words",

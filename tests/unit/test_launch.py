@@ -69,7 +69,7 @@ def test_a_worker_that_ends_is_told_with_its_last_words_and_leaves_the_others(
         wait_until(lambda: "a" in launched.faults(), "the fault of a")
         assert is_alive(good.seen("b")["pid"])
         assert told == []
-        launched.tell_faults()
+        launched.report_faults()
 
     fault = "the worker is gone: it ended with code 7: the key is not shown / no way leads to the leader"
     assert launched.faults() == {"a": fault}

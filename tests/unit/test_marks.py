@@ -219,9 +219,9 @@ def test_a_pause_of_the_client_is_a_mark_with_its_own_during() -> None:
     )
     run.lines.insert(-2, pause)
 
-    mark = next(mark for mark in judged(run).marks if "stood still" in mark.label)
+    mark = next(mark for mark in judged(run).marks if "was paused" in mark.label)
 
-    assert (mark.label, mark.source, mark.phase_s) == ("the client stood still for 1.50 s", DETECTED, 8.0)
+    assert (mark.label, mark.source, mark.phase_s) == ("the client was paused for 1.50 s", DETECTED, 8.0)
     during = only(mark).during
     assert during is not None
     assert list(during.window_s) == pytest.approx([8.0, 9.5])

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from assay.live.progress_line import ProgressLine, ToldLines
+from assay.live.progress_line import ProgressLine, StatusLines
 from bench.terminal import printed
 
 COLUMNS = 30
@@ -41,9 +41,9 @@ def test_where_there_is_no_terminal_nothing_is_written() -> None:
 JOINING = """
 import sys
 from assay.cli.pipes import outlive_readers
-from assay.live.progress_line import ToldLines
+from assay.live.progress_line import StatusLines
 outlive_readers()
-lines = ToldLines(sys.stderr)
+lines = StatusLines(sys.stderr)
 lines.tell("waiting")
 for text in ("1 of 2", "1 of 2", "2 of 2"):
     lines.progress(text)
@@ -55,7 +55,7 @@ lines.close()
 def test_progress_below_lines_that_stay_is_one_line_on_a_terminal_and_a_line_where_it_is_new_elsewhere() -> None:
     told = printed([sys.executable, "-c", JOINING], (COLUMNS, 24), env={"PYTHONPATH": ":".join(sys.path)}, has_all=True)
     elsewhere = io.StringIO()
-    lines = ToldLines(elsewhere)
+    lines = StatusLines(elsewhere)
     for text in ("1 of 2", "1 of 2", "2 of 2"):
         lines.progress(text)
 

@@ -70,9 +70,9 @@ def test_a_late_client_does_not_thin_the_sum(tmp_path: Path, late_s: float) -> N
 
 
 def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path) -> None:
-    of_fio, as_text, of_vdbench = (
+    of_fio, of_terse, as_text, of_vdbench = (
         run_of(plan_of(tool, tmp_path, *words), SECONDS / 2)
-        for tool, words in (("fio", JSON), ("fio", ()), ("vdbench", ()))
+        for tool, words in (("fio", JSON), ("fio", ("--minimal",)), ("fio", ()), ("vdbench", ()))
     )
 
     assert document(of_fio).results[0].iops is None
@@ -81,6 +81,8 @@ def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path)
     # Read again, there is no rate either.
     _, (claim,) = read_claims(classic.text(of_fio), "fio.json")
     assert (claim.ops_per_s, claim.bytes_per_s, claim.ops) == (None, None, 2 * PER_S * SECONDS)
+    (fields, *_) = (line.split(";") for line in classic.text(of_terse).splitlines())
+    assert fields[6:8] == ["n/a", "n/a"]
     # What is no rate is of all that both did.
     assert job["read"]["total_ios"] == 2 * PER_S * SECONDS
     assert "IOPS=n/a, BW=n/a/s" in classic.text(as_text)

@@ -159,7 +159,7 @@ pub enum Event {
     },
     /// What happened in one interval of a phase.
     Interval(Interval),
-    /// The client stood still: it was suspended, frozen or stopped, and measured nothing meanwhile.
+    /// The client was paused: it was suspended, frozen or stopped, and measured nothing meanwhile.
     Paused {
         /// When it went on.
         t_ns: u64,

@@ -40,7 +40,7 @@ struct Order {
     agreed_monotonic_ns: Option<u64>,
 }
 
-/// Time in which the client stood still.
+/// Time in which the client was paused.
 pub(super) struct Pause {
     begun_ns: u64,
     ended_ns: u64,
@@ -258,7 +258,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Report if the client stood still while it wanted to sleep for `asked_ns`. A worker that was at an operation waited
+    /// Report if the client was paused while it wanted to sleep for `asked_ns`. A worker that was at an operation waited
     /// for the client then, not for the storage.
     fn look_for_pause(&mut self, begun_ns: u64, asked_ns: u64) {
         if let Some(pause) = self.pause_since(begun_ns, asked_ns) {

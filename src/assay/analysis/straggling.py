@@ -51,7 +51,7 @@ def cause_of(own: Result, others: Sequence[Result]) -> str:
 
 def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
     if paused := _found(own, _STOOD_STILL):
-        yield f"it stood still: {paused.text}"
+        yield f"it was paused: {paused.text}"
     limit = own.limiter.verdict if own.limiter else None
     if limit is not None and not _most_say(limit, others):
         evidence = "; ".join(own.limiter.evidence) if own.limiter else ""

@@ -84,7 +84,9 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
             "--echo": echo or None,
         }
         if alone := [name for name, value in given.items() if value is not None]:
-            raise InputError(f"{', '.join(alone)}: says something of clients; name them with --hosts, or --join FILE")
+            raise InputError(
+                f"{', '.join(alone)}: is an option for runs of several clients; name them with --hosts, or --join FILE"
+            )
         return None
     if not by_tool:
         _check_together(hosts, join, clients)

@@ -77,7 +77,7 @@ def gathered(
             crew = lead.gather(asked.clients, asked.join_wait_s, told, waiting)
         else:
             crew = lead.gather(roles, JOIN_S, told, waiting)
-        launched.tell_faults()
+        launched.report_faults()
         opened.callback(crew.close)
         if asked.has_echo:
             crew.use_echoes()

@@ -113,7 +113,7 @@ class Launched:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._faults: dict[str, str] = {}
         self._up = 0
-        self._is_closing = self._tells_faults = False
+        self._is_closing = self._reports_faults = False
         self._starting: list[asyncio.Task[None]] = []
         self._watching: list[asyncio.Task[None]] = []
         self._loop = asyncio.new_event_loop()
@@ -129,9 +129,9 @@ class Launched:
         self._tell()
         return dict(self._faults)
 
-    def tell_faults(self) -> None:
+    def report_faults(self) -> None:
         """From now on tell each fault as it comes: whoever starts a run is done with asking for them."""
-        self._tells_faults = True
+        self._reports_faults = True
         for name, fault in self._faults.items():
             self._lines.put(f"{name}: {fault}")
 
@@ -205,7 +205,7 @@ class Launched:
 
     def _say(self, name: str, fault: str) -> None:
         self._faults[name] = fault
-        if self._tells_faults:
+        if self._reports_faults:
             self._lines.put(f"{name}: {fault}")
 
     async def _close_all(self) -> None:

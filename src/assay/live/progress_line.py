@@ -45,7 +45,7 @@ class ProgressLine:
         self._out.flush()
 
 
-class ToldLines:
+class StatusLines:
     """Lines that stay, and below them one that says how far something is."""
 
     def __init__(self, out: TextIO) -> None:

@@ -94,7 +94,7 @@ class TerminalDisplay:
             case events.Warning():
                 self._console.print(f"  {event.text}", soft_wrap=True)
             case events.Paused():
-                self._console.print(f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}")
+                self._console.print(f"  the client was paused for {format_seconds(event.paused_ns / 1e9)}")
             case events.Mark(source="detector"):
                 self._console.print(f"  {event.label}", soft_wrap=True)
             case events.Mark():

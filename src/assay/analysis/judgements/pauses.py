@@ -31,7 +31,7 @@ def judge(case: Case) -> Iterable[Finding]:
     inside = [pause for pause in pauses if _reaches_into(pause, case.window.counted)]
     long_s = [pause.paused_ns / NS_PER_S for pause in inside or pauses]
     times = "" if len(long_s) == 1 else f" in {len(long_s)} pauses"
-    text = f"The client stood still for {format_seconds(sum(long_s))}{times}: it was suspended, frozen or stopped."
+    text = f"The client was paused for {format_seconds(sum(long_s))}{times}: it was suspended, frozen or stopped."
     return _finding(text, case, pauses, inside, share=1.0)
 
 
@@ -45,7 +45,7 @@ def of_sum(at: SumCase) -> Iterable[Finding]:
             pauses.append(pause)
             since_s = max(0, pause.begun_ns - at.phase.begin_ns) / NS_PER_S
             long = format_seconds(pause.paused_ns / NS_PER_S)
-            texts.append(f"{name} stood still for {long}, {format_seconds(since_s)} into the phase")
+            texts.append(f"{name} was paused for {long}, {format_seconds(since_s)} into the phase")
     inside = [pause for pause in pauses if _reaches_into(pause, at.case.window.counted)]
     more = [f"{len(texts) - _MOST_NAMED} more pauses"] if len(texts) > _MOST_NAMED else []
     text = f"{'; '.join((*texts[:_MOST_NAMED], *more))}: suspended, frozen or stopped."
@@ -76,7 +76,7 @@ def _finding(
         is_timed = any(_reaches_into(pause, timed) for pause in pauses)
         if not is_timed:
             return (findings.note("client-paused", text),)
-        return (findings.weak("client-paused", text, _CURE, brief="a client stood still"),)
+        return (findings.weak("client-paused", text, _CURE, brief="a client was paused"),)
     text += " What was under way then took that much longer than the storage needed, and nothing else was done."
     long_s = sum(pause.paused_ns for pause in inside) / NS_PER_S
     judged = findings.invalid if share * long_s > thresholds.PAUSE_SHARE * case.seconds else findings.warning

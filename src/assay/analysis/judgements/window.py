@@ -79,7 +79,8 @@ def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Fi
     text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
     if at_work.silent_s > thresholds.SILENT_END_SHARE * whole_s:
         text += (
-            f" A worker waited {format_seconds(at_work.silent_s)} for its own, so the true tail is longer than shown."
+            f" A worker waited {format_seconds(at_work.silent_s)} for an operation that never completed, so the true tail is"
+            " longer than shown."
         )
         yield findings.warning("abandoned", text, "Look for a hung device or server, then run again.")
     else:

@@ -12,12 +12,11 @@ from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
 from assay.tools.fio.command_line import gathered
-from assay.tools.fio.job_settings import ENGINES, NAME, Settings
+from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
 from assay.tools.front_end import Door, FrontEnd
 
-VERSION = f"fio-3.33-assay-{__version__}"
 _HIPRI = "hipri                   : Use polled IO completions\n"
 _OPTIONS_OF_ENGINES = {
     "pvsync2": _HIPRI,
@@ -70,7 +69,7 @@ class Fio(FrontEnd[Settings]):
         for word in words:
             name, _, value = word.partition("=")
             if name in {"--version", "-v"}:
-                door.say(f"{VERSION}\n")
+                door.say(f"{version(__version__)}\n")
                 return 0
             if name == "--enghelp":
                 text, code = engine_help(value)

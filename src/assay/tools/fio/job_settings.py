@@ -212,3 +212,8 @@ class Settings:
     only_parse: bool = False
     show_command: bool = False
     words: tuple[str, ...] = field(default=(), repr=False)
+
+
+def version(of_assay: str) -> str:
+    """Name the fio whose output this is, and the version of Assay that made it."""
+    return f"fio-3.33-assay-{of_assay}"

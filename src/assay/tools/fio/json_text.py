@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.analysis.device import devices_of
 from assay.analysis.record import RunRecord
-from assay.tools.fio.job_settings import Settings
+from assay.tools.fio.job_settings import Settings, version
 from assay.tools.fio.totals import Direction, Latency, Reported
 
 _DEPTHS = {"1": 1, "2": 3, "4": 7, "8": 15, "16": 31, "32": 63}
@@ -24,9 +24,6 @@ _CALLS = {"0": 0, "4": 4, "8": 8, "16": 16, "32": 32, "64": 63}
 _NOTHING = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 _US = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _MS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000)
-
-
-_VERSION = "fio-3.33-assay-{}"
 
 
 def json_text(run: RunRecord, settings: Settings, found: Sequence[Reported], *, with_bins: bool) -> str:
@@ -40,7 +37,7 @@ def json_document(
     """Make the document."""
     started = int(dt.datetime.fromisoformat(run.info.started_utc).timestamp())
     document = {
-        "fio version": _VERSION.format(run.info.assay_version),
+        "fio version": version(run.info.assay_version),
         "timestamp": started,
         "timestamp_ms": started * 1000,
         "time": time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(started)),

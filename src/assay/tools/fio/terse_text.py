@@ -1,11 +1,14 @@
 """fio's terse output, version 3: a line a job, from what its JSON has.
 
 Source: fio's HOWTO, "Terse output"; `show_thread_status_terse_all` and `show_ddir_status_terse` of fio 3.33 (stat.c). Times
-are whole microseconds, but for means and deviations. Shares below 2 us are one field.
+are whole microseconds, but for means and deviations. Shares below 2 us are one field. A rate of several clients that has no
+sum is `n/a`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from assay.units import ABSENT
 
 _MOST_PERCENTILES = 20
 
@@ -30,7 +33,8 @@ def _job(document: Mapping[str, Any], job: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _direction(part: Mapping[str, Any], ladder: Sequence[str]) -> Iterator[str]:
-    yield from (str(int(part[name])) for name in ("io_kbytes", "bw", "iops", "runtime"))
+    rates = (part[name] for name in ("io_kbytes", "bw", "iops", "runtime"))
+    yield from (ABSENT if rate is None else str(int(rate)) for rate in rates)
     yield from _latency(part["slat_ns"])
     yield from _latency(part["clat_ns"])
     values = part["clat_ns"].get("percentile", {})

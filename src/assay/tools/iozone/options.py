@@ -109,7 +109,8 @@ class _Reader:
             self._child_files()
             return attached
         if name not in _VALUED:
-            raise InputError(f"iozone: -{name} is no option of IOzone; 'assay iozone --help' lists them")
+            told = name + attached if name == "-" else name
+            raise InputError(f"iozone: -{told} is no option of IOzone; 'assay iozone --help' lists them")
         value, attached = self._argument(name, attached)
         _VALUED[name](self, value)
         return attached
