@@ -66,6 +66,8 @@ def removed_on_error(path: Path) -> Iterator[None]:
         try:
             made = held.enter_context(open_folder(path))
         except OSError as error:
+            with contextlib.suppress(OSError):
+                path.rmdir()  # empty, or not what was made
             raise RunError(cannot_be_kept(path.parent, error)) from error
         try:
             yield
