@@ -58,8 +58,8 @@ mutants: $(READY)
 # Another user attacks what root measures, or what a campaign is kept in and writes to, for MINUTES in each way: needs root.
 MINUTES ?= 10
 hostile: $(READY)
-	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py \
-		tests/e2e/test_campaign_attacks.py -k nothing_done_outside
+	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -rP -n 4 --dist loadgroup -o faulthandler_timeout=0 \
+		tests/e2e/test_second_users.py tests/e2e/test_campaign_attacks.py -k nothing_done_outside
 
 # Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
 cuts: $(READY)

@@ -40,6 +40,11 @@ def run_pytest(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "pytest", "-o", "faulthandler_timeout=0", *words)
 
 
+def run_side_by_side(*words: str) -> tuple[str, ...]:
+    """Give the command of tests that `make test` runs in parallel too, four at a time. `-rP` prints what they say."""
+    return run_pytest("-n", "4", "--dist", "loadgroup", *words)
+
+
 def run_module(name: str) -> tuple[str, ...]:
     """Give the command of a program of the tests; its folder is `tests`."""
     return (sys.executable, "-m", name)
@@ -49,8 +54,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         id="exit-codes",
         proves="Each command ends with the documented exit code for bad input, a refusal of the machine and a signal.",
-        command=run_pytest("tests/e2e/test_exit_codes.py"),
-        minutes=3,
+        command=run_side_by_side("tests/e2e/test_exit_codes.py"),
+        minutes=2,
     ),
     Step(
         id="budgets",
@@ -94,15 +99,15 @@ STEPS: tuple[Step, ...] = (
     Step(
         id="faults",
         proves="Each row of the fault matrix in docs/reliability.md is what a run does when the fault is provoked.",
-        command=run_pytest("tests/e2e/test_faults.py"),
+        command=run_side_by_side("tests/e2e/test_faults.py"),
         env={"ASSAY_FAULTS": "all"},
-        minutes=20,
+        minutes=10,
         programs=FILE_SYSTEMS,
     ),
     Step(
         id="lost-clients",
         proves="A client that fails or lies is named and the others are kept, for each failure, policy and lie.",
-        command=run_pytest(
+        command=run_side_by_side(
             "tests/e2e/test_many_clients_faults.py",
             "tests/e2e/test_local_clients.py",
             "tests/unit/test_lying_clients.py",
@@ -176,11 +181,11 @@ STEPS: tuple[Step, ...] = (
         id="hostile",
         proves="Who attacks a measured directory, or the folder or device of a campaign, ten minutes each in 16 ways, "
         "changes nothing outside.",
-        command=run_pytest(
-            "-s", "tests/e2e/test_second_users.py", "tests/e2e/test_campaign_attacks.py", "-k", "nothing_done_outside"
+        command=run_side_by_side(
+            "-rP", "tests/e2e/test_second_users.py", "tests/e2e/test_campaign_attacks.py", "-k", "nothing_done_outside"
         ),
         env={"ASSAY_HOSTILE_S": "600"},
-        minutes=165,
+        minutes=45,
         read=figures.read_hostile,
         programs=FILE_SYSTEMS,
     ),
