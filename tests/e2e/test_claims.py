@@ -128,6 +128,7 @@ def alone(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.testbed
 def test_claims_of_runs_whose_rates_are_known_have_the_verdicts_that_follow(
     assay: Assay, alone: Path, tmp_path: Path

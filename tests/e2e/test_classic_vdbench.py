@@ -57,6 +57,7 @@ def slow_disk() -> Iterator[Path]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.testbed
 def test_a_curve_turns_up_at_the_rate_that_the_device_is_held_to(assay: Assay, slow_disk: Path, tmp_path: Path) -> None:
     load = tmp_path / "load"

@@ -35,6 +35,7 @@ def place(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_limit_that_is_a_quarter_lower_is_found_and_an_equal_one_is_no_difference(
     place: tuple[Path, Path], assay: Assay
 ) -> None:
@@ -246,6 +247,7 @@ def planted_sides(tmp_path: Path, *, is_lasting: bool) -> tuple[list[str], Path]
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.parametrize(("is_lasting", "state"), [(False, "not_confirmed"), (True, "confirmed")])
 def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_confirmed(
     is_lasting: bool, state: str, assay: Assay, tmp_path: Path

@@ -247,6 +247,7 @@ startdelay=1
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_job_with_a_startdelay_begins_so_much_later(assay: Assay, tmp_path: Path) -> None:
     jobs = run_file(assay, STARTS, tmp_path)
 
@@ -274,6 +275,7 @@ ss_ramp=1
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
     (theirs := tmp_path / "fio").mkdir()

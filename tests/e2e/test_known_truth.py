@@ -125,6 +125,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_device_held_to_50_mib_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_bps=50 * MIB) as limit:
         for _ in range(RUNS):
@@ -136,6 +137,7 @@ def test_a_device_held_to_50_mib_a_second_is_reported_as_such(measure: Measure, 
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_device_held_to_1000_reads_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_iops=1000) as limit:
         load = RANDOM.format(file_set=FILE_SET, seconds=10)
@@ -151,6 +153,7 @@ def test_a_device_held_to_1000_reads_a_second_is_reported_as_such(measure: Measu
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_read_delay_of_5_ms_is_the_median_latency(measure: Measure) -> None:
     with nbd_delay_device(5, 128 * MIB) as slow, filesystem(slow) as directory:
         load = RANDOM.format(file_set=FILE_SET, seconds=3)

@@ -47,6 +47,7 @@ def users_labels(document: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_freeze_with_a_mark_has_its_levels_and_is_over_when_the_device_says(assay: Assay, tmp_path: Path) -> None:
     load = tmp_path / "load.toml"
     load.write_text(LOAD)

@@ -66,6 +66,7 @@ def directory() -> Iterator[Path]:
         yield made
 
 
+@pytest.mark.held
 @pytest.mark.parametrize(
     ("how", "spacing"),
     [
@@ -108,6 +109,7 @@ def test_response_times_through_a_freeze_are_the_arithmetic_truth(
     assert arrivals.scheduled - arrivals.unissued == worker.started
 
 
+@pytest.mark.held
 def test_a_stall_is_said_while_it_lasts_and_marked_when_it_is_over(measure: Measure, directory: Path) -> None:
     load = LOAD.format(seconds=60, backend="psync", depth=1, direct="off", rate=RATE, spacing="uniform")
     runs = measure.folder / "runs"
@@ -133,6 +135,7 @@ def test_a_stall_is_said_while_it_lasts_and_marked_when_it_is_over(measure: Meas
     assert began_s == pytest.approx(frozen_s[0], abs=0.5)
 
 
+@pytest.mark.held
 def test_a_phase_frozen_over_its_end_ends_after_its_last_operation(measure: Measure, directory: Path) -> None:
     seconds = 5
     load = LOAD.format(seconds=seconds, backend="psync", depth=1, direct="off", rate=RATE, spacing="uniform")
@@ -169,6 +172,7 @@ def test_waiting_for_arrivals_takes_no_cpu(measure: Measure, directory: Path) ->
     assert on_cpu[50] < 0.5 * on_cpu[1000]
 
 
+@pytest.mark.held
 @pytest.mark.parametrize("limit", ["ops_per_s = 500", 'bytes_per_s = "2000KiB"'])
 def test_a_limited_rate_is_not_passed(limit: str, measure: Measure, directory: Path) -> None:
     closed = LOAD.replace("arrival = {{", "# {{") + f"limit = {{{{ {limit} }}}}\nworkers = 2\n"

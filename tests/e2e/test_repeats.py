@@ -43,6 +43,7 @@ WORDS = (
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.testbed
 def test_a_repeat_that_a_neighbour_disturbed_is_named_and_left_out_and_the_number_is_true(
     assay: Assay, tmp_path: Path

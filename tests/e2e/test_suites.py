@@ -172,6 +172,7 @@ def test_of_an_interleaved_medium_a_sixth_is_read_back(assay: Assay, directory: 
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_frames_are_asked_for_at_their_rate_and_late_ones_are_counted(assay: Assay, directory: Path) -> None:
     words = ("--set=size=8MiB", "--set=frame=64KiB", "--set=rate=80", "--set=streams=4", "--set=phase_seconds=2s")
 
@@ -343,6 +344,7 @@ def test_a_suite_of_the_users_runs_by_its_name_and_is_told_from_assays(
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
     with (
         truth_disk(512 * MIB, most_per_s=400) as disk,
@@ -387,6 +389,7 @@ def shares_of(
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(assay: Assay, tmp_path: Path) -> None:
     with (
         loop_device(512 * MIB, backing=tmp_path) as one,
@@ -408,6 +411,7 @@ def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(a
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 def test_loads_in_two_directories_of_one_device_share_its_rate(assay: Assay, tmp_path: Path) -> None:
     with (
         loop_device(512 * MIB, backing=tmp_path) as device,

@@ -20,7 +20,7 @@ from testbed.host import wait_until
 from testbed.nbd import nbd_delay_device, nbd_rate_device
 from testbed.truth import Extent, Request, TruthDisk, extents_of, truth_disk
 
-pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet, pytest.mark.held]
 
 # Without a CPU at the right time a load adds to what the device takes: it goes first.
 FIRST = ("nice", "-n", "-20")

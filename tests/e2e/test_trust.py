@@ -138,6 +138,7 @@ def test_writes_that_are_each_flushed_are(measure: Measure, tmp_path: Path) -> N
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.testbed
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
 def test_storage_had_no_more_by_the_end_of_the_flush_than_its_device_counted(

@@ -1,4 +1,4 @@
-"""Run every test: cargo's, then the parallel lane, then the quiet lane; print what each took, and the slowest tests.
+"""Run every test: cargo's, then the parallel, the held and the quiet lane; print what each took, and the slowest tests.
 
     python -m suite [--most-s SECONDS]
 
@@ -21,11 +21,12 @@ from suite import durations
 ROOT = Path(__file__).parents[2]
 DURATIONS = ROOT / "build" / "tests" / durations.NAME
 PYTEST = (sys.executable, "-m", "pytest")
-PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
-"""Two workers more than CPUs (`lanes.py`); groups in the order of the collection."""
+GROUPED = ("--dist", "loadgroup", "--no-loadscope-reorder")
+"""Groups in the order of the collection."""
 PARTS: dict[str, Sequence[str]] = {
     "cargo test": ("cargo", "test", "--locked"),
-    "parallel lane": (*PYTEST, "--lane", "parallel", *PARALLEL),
+    "parallel lane": (*PYTEST, "--lane", "parallel", "-n", "auto", *GROUPED),
+    "held lane": (*PYTEST, "--lane", "held", "-n", "2", *GROUPED),
     "quiet lane": (*PYTEST, "--lane", "quiet"),
 }
 SLOWEST = 20

@@ -1,9 +1,11 @@
-"""Split the tests into two lanes: most run in parallel, and those that need a quiet machine run alone afterwards.
+"""Split the tests into three lanes: most run in parallel; those that need a quiet machine run afterwards, in pairs or alone.
 
 A test with the marker `quiet` holds a measurement against a known truth in real time: a throttled device, a planted delay,
-a share of a CPU. `make test` runs `--lane parallel` on several workers, then `--lane quiet` in one process.
+a share of a CPU. One that also has the marker `held` measures what a device of its own is held to, far below what a CPU
+can do, and waits most of the time: two of them run at once. `make test` runs `--lane parallel` on several workers, then
+`--lane held` on two, then `--lane quiet` in one process, which also decides what failed beside another test.
 
-In the parallel lane, tests that share state run on one worker, one after another: the tests of a file that has fixtures of
+In the first two lanes, tests that share state run on one worker, one after another: the tests of a file that has fixtures of
 module scope, all tests of a file of `tests/unit`, and tests with the same `xdist_group` (state of the whole machine).
 """
 
@@ -21,9 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--lane`."""
     parser.addoption(
         "--lane",
-        choices=("all", "parallel", "quiet"),
+        choices=("all", "parallel", "held", "quiet"),
         default="all",
-        help="parallel: all tests but the quiet ones; quiet: these, and what was disturbed in the parallel lane",
+        help="held, quiet: the tests with this marker; parallel: all others; quiet also runs what was disturbed before",
     )
 
 
@@ -38,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lane = config.getoption("lane")
     if lane != "all":
         again = outcomes.disturbed_before(config) if lane == "quiet" else set()
-        chosen = [item for item in items if is_quiet(item) == (lane == "quiet") or item.nodeid in again]
+        chosen = [item for item in items if lane_of(item) == lane or item.nodeid in again]
         left_out = set(items) - set(chosen)
         items[:] = chosen
         config.hook.pytest_deselected(items=[*left_out])
@@ -59,9 +61,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             raise pytest.UsageError(f"xdist does not group the tests: the node id {item.nodeid} has no group")
 
 
-def is_quiet(item: pytest.Item) -> bool:
-    """Whether a test needs the machine to itself."""
-    return item.get_closest_marker("quiet") is not None
+def lane_of(item: pytest.Item) -> str:
+    """Give the lane of a test, by its markers."""
+    if item.get_closest_marker("quiet") is None:
+        return "parallel"
+    return "quiet" if item.get_closest_marker("held") is None else "held"
 
 
 def _stays_with_its_file(item: pytest.Item) -> bool:

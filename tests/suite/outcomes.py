@@ -2,8 +2,9 @@
 
 Wrong: the test fails. It is never run again.
 Disturbed: a witness saw something other than the product that can explain the result. The test raises `Disturbed` when
-its own witness (fio beside it, a device's log) reports this; a failed test of the quiet lane is also disturbed when other
-programs used CPU time meanwhile (`testbed/witness.py`). It is retried alone at the end, at most twice.
+its own witness (fio beside it, a device's log) reports this; a failed test of the held or quiet lane is also disturbed when
+other programs, the test beside it included, used CPU time meanwhile (`testbed/witness.py`). It is retried alone at the end,
+at most twice.
 Undecided: disturbed each time. It is counted and printed; more than `MOST_UNDECIDED` fail the session.
 
 The evidence of each disturbance is kept in `build/tests/disturbed/`. `build/tests/retries.ndjson`, or the file that
@@ -41,7 +42,7 @@ class Disturbed(Exception):  # noqa: N818 - not an error of what is tested
 
 
 def disturbed_before(config: pytest.Config) -> set[str]:
-    """Node ids that the parallel lane left to the quiet lane."""
+    """Node ids that earlier lanes left to the quiet lane."""
     file = kept(config) / _LIST
     return set(file.read_text().splitlines()) if file.exists() else set()
 
@@ -87,12 +88,12 @@ class Tally:
     """What was disturbed in this session, how often, and what became of it."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Take over what the parallel lane left, where this is the quiet lane."""
+        """Take over what earlier lanes left."""
         self.lane = config.getoption("lane")
         self.is_parallel = bool(getattr(config.option, "numprocesses", None))
         self._folder = kept(config)
         self._history = Path(os.environ.get("ASSAY_TEST_HISTORY") or self._folder / _HISTORY)
-        carried = disturbed_before(config) if self.lane == "quiet" else set()
+        carried = disturbed_before(config) if self.lane in {"held", "quiet"} else set()
         self.times = Counter(dict.fromkeys(carried, 1))
         self.open = set(carried)
         self.why: dict[str, str] = {}
@@ -128,10 +129,9 @@ class Tally:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand what is open to the quiet lane; without a later lane, fail when too much of it is undecided."""
-        (self._folder / _LIST).write_text(
-            "".join(f"{name}\n" for name in sorted(self.open)) if self.lane == "parallel" else ""
-        )
-        if self.lane == "parallel":
+        is_decided_later = self.lane in {"parallel", "held"}
+        (self._folder / _LIST).write_text("".join(f"{name}\n" for name in sorted(self.open) if is_decided_later))
+        if is_decided_later:
             return
         self._remember()
         if len(self.open) > MOST_UNDECIDED and session.exitstatus == pytest.ExitCode.OK:
@@ -141,12 +141,12 @@ class Tally:
         """Print what was disturbed and what became of it."""
         if not self.times:
             return
-        left = "left to the quiet lane" if self.lane == "parallel" else "UNDECIDED"
+        left = "left to the quiet lane" if self.lane in {"parallel", "held"} else "UNDECIDED"
         terminalreporter.section(f"disturbed tests; evidence in {self._folder / _EVIDENCE}")
         for name, times in sorted(self.times.items()):
             outcome = left if name in self.open else "decided by a retry"
             terminalreporter.line(f"{outcome}, disturbed {times} times: {name}: {self.why.get(name, '')}")
-        if self.lane != "parallel" and len(self.open) > MOST_UNDECIDED:
+        if self.lane in {"all", "quiet"} and len(self.open) > MOST_UNDECIDED:
             terminalreporter.line(f"{len(self.open)} tests are undecided; at most {MOST_UNDECIDED} may be", red=True)
         for name in self._defects():
             terminalreporter.line(

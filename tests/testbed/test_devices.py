@@ -46,6 +46,7 @@ def memory() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.held
 def test_a_limit_of_50_mib_a_second_is_what_fio_reads(memory: Path) -> None:
     with loop_device(256 * MIB, backing=memory) as device, blkio_limit(device, read_bps=50 * MIB) as limit:
         for _ in range(3):
@@ -56,6 +57,7 @@ def test_a_limit_of_50_mib_a_second_is_what_fio_reads(memory: Path) -> None:
     assert reads.bytes_per_s == pytest.approx(50 * MIB, rel=0.02)
 
 
+@pytest.mark.held
 def test_a_limit_of_1000_reads_a_second_is_what_fio_counts(memory: Path) -> None:
     with loop_device(64 * MIB, backing=memory) as device, blkio_limit(device, read_iops=1000) as limit:
         for _ in range(3):
@@ -76,6 +78,7 @@ def test_a_process_outside_the_group_is_not_limited(memory: Path) -> None:
     assert outside.iops > 2 * inside.iops
 
 
+@pytest.mark.held
 def test_a_delay_of_5_ms_is_the_latency_that_fio_sees() -> None:
     with nbd_delay_device(0, 64 * MIB) as free, nbd_delay_device(5, 64 * MIB) as slow:
         for _ in range(3):
@@ -209,6 +212,7 @@ def test_a_hard_disk_with_a_lying_cache_takes_no_time_to_write_and_flush() -> No
     assert statistics.median(request.seconds for request in served if request.kind in "WF") < reads / 4
 
 
+@pytest.mark.held
 def test_a_device_serves_its_credits_and_then_slower() -> None:
     with truth_disk(64 * MIB) as plain:
         asked_before = len(plain.log())  # what the kernel reads when the device appears
@@ -221,6 +225,7 @@ def test_a_device_serves_its_credits_and_then_slower() -> None:
     assert ends_s[49] - ends_s[0] < later_s / 2
 
 
+@pytest.mark.held
 def test_a_device_that_pauses_does_so_at_equal_distances() -> None:
     with truth_disk(64 * MIB, most_per_s=200, pause_every_s=1, pause_s=0.3) as disk:
         direct_reads_ns(disk.device, 600)
