@@ -135,6 +135,9 @@ def test_repeats_are_one_row_and_each_has_its_own_when_asked_for(assay: Assay, t
     assert list(data.iterdir()) == []
 
 
+@pytest.mark.skipif(
+    os.environ.get("ASSAY_QUICK") != "all", reason="make prove repeats it; its lengths: tests/unit/test_sizing.py"
+)
 def test_a_quick_run_can_be_repeated_within_the_time_that_is_asked_for(assay: Assay, tmp_path: Path) -> None:
     done = assay("quick", tmp_path, "--time", "16s", "--size", "8MiB", "--repeat", "2", "--json", "--no-report")
 

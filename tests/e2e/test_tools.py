@@ -74,9 +74,7 @@ CASES = (
     Case(
         "vdbench",
         "-f load -e 2 -i 1 -o .",
-        {
-            "load": "sd=sd1,lun=disk,size=1m,threads=2\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=curve,curve=(50,100)\n"
-        },
+        {"load": "sd=sd1,lun=disk,size=1m,threads=2\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=curve,curve=(50)\n"},
         writes=("summary.html", "flatfile.html"),
         keeps=("assay-data",),
     ),

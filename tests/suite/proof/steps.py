@@ -58,6 +58,21 @@ STEPS: tuple[Step, ...] = (
         minutes=2,
     ),
     Step(
+        id="signals",
+        proves="A signal at any of 200 calls of Assay's functions leaves sealed runs, and no data.",
+        command=run_pytest("tests/e2e/test_ends.py", "-k", "any_moment"),
+        env={"ASSAY_MOMENTS": "200"},
+        minutes=8,
+    ),
+    Step(
+        id="quick",
+        proves="`assay quick` answers on Btrfs, an overlay and FUSE, for another user, and repeated.",
+        command=run_pytest("tests/e2e/test_quick.py", "tests/e2e/test_repeats.py", "-k", "quick"),
+        env={"ASSAY_QUICK": "all"},
+        minutes=4,
+        programs=FILE_SYSTEMS,
+    ),
+    Step(
         id="budgets",
         proves="An operation takes no more instructions than its budget, counted by valgrind.",
         command=run_pytest(
