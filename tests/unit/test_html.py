@@ -2,6 +2,7 @@ import gzip
 import json
 import math
 import re
+import stat
 import sys
 import tarfile
 from dataclasses import replace
@@ -188,6 +189,11 @@ def test_the_vega_program_is_kept_for_the_next_report(tmp_path: Path, monkeypatc
     assert vega.javascript() == "other" + first
     kept.write_text(first[:1000])
     assert vega.javascript() == first == kept.read_text()
+    # What others can write is not: a report would execute it.
+    kept.write_text("other" + first)
+    kept.chmod(0o666)
+    assert vega.javascript() == first == kept.read_text()
+    assert stat.S_IMODE(kept.stat().st_mode) & 0o022 == 0
 
 
 def test_a_report_is_made_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
