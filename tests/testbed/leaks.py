@@ -81,12 +81,18 @@ def left_over(session: str, ending_s: float = 0) -> list[str]:
 
 
 def unmount(path: Path) -> None:
-    """Unmount now; when something still uses it, detach it from the tree and say so."""
-    try:
-        command("umount", path)
-    except RuntimeError:
-        command("umount", "--lazy", path)
-        raise
+    """Unmount, with patience for what is ending; when something still uses it, detach it from the tree and say so."""
+    deadline_s = time.monotonic() + ENDING_S
+    while True:
+        try:
+            command("umount", path)
+        except RuntimeError as error:
+            if "busy" in str(error) and time.monotonic() < deadline_s:
+                time.sleep(0.1)
+                continue
+            command("umount", "--lazy", path)
+            raise
+        return
 
 
 def _read(path: Path) -> str:
