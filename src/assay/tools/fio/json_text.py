@@ -134,8 +134,15 @@ def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
 
 
 def _samples(part: Direction) -> dict[str, Any]:
-    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: none."""
+    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: 0, as in fio."""
     iops, moved = part.samples
+    if not part.is_sum:
+        return {
+            **dict.fromkeys(("bw_min", "bw_max", "bw_agg", "bw_mean", "bw_dev")),
+            "bw_samples": 0,
+            **dict.fromkeys(("iops_min", "iops_max", "iops_mean", "iops_stddev")),
+            "iops_samples": 0,
+        }
     kib = moved / 1024
     return {
         "bw_min": int(kib.min(initial=0 if not len(kib) else kib[0])),
