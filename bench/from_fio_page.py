@@ -31,6 +31,21 @@ What differs in all of them:
 - The number is that of the time in which the rate stood, with an interval; fio's is the mean over all of its time.
 - A number that cannot be what it seems (from memory, of a busy machine, of too few I/Os) says so.
 """
+SEARCH = """\
+## The highest queue depth within a latency
+
+```sh
+fio --name=x --directory=/mnt/scratch --rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=32 --size=256m \\
+    --runtime=120 --time_based --latency_target=2ms --latency_window=10s --latency_percentile=99
+assay measure /mnt/scratch --read --random --bs 4k --direct --depth 1,2,4,8,16,32 --size 256m --time 10s
+```
+
+`assay fio` refuses `latency_target`. With it, fio changes the queue depth while the job runs: it doubles the depth after
+each window that meets the target, bisects after one that does not, and reports the depth at which it ends. A Plan of Assay
+is complete before the run: `rerun`, `--repeat` and several clients need the same phases each time. `assay measure` has a row
+for each depth instead. Take the last row whose p99 is within the target; `--json` has p99.9 too. A window of fio may fail by
+chance and end the search too low; a row has an interval and a statement of trust.
+"""
 _MEASURED = """\
 ## The same IOPS?
 
@@ -74,7 +89,7 @@ def page(compared: Mapping[str, Compared], directory: Path, rounds: int, seconds
         tools=versions().split(", elbencho", maxsplit=1)[0],
         machine=f"Linux {platform.release()}",
     )
-    return f"{_HEAD}\n{sections}\n{measured}{rows}{_WHY}"
+    return f"{_HEAD}\n{sections}\n{SEARCH}\n{measured}{rows}{_WHY}"
 
 
 def _section(pair: Pair) -> Iterator[str]:

@@ -176,7 +176,7 @@ class Execution:
 
     def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""
-        sys.stderr.write(output.beside())
+        sys.stderr.write(output.brief())
         if self._quiet:
             render_answer(judged, head, console(stderr=True))
             return

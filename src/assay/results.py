@@ -619,6 +619,11 @@ class Document(Part, kw_only=True):
     """A result each over its repeats; none where nothing was measured twice."""
 
 
+def moves_data(result: Result) -> bool:
+    """Whether its operations move data, as far as is known: their rate is IOPS, that of others ops/s."""
+    return bool(result.throughput_bytes_per_s or result.bytes)
+
+
 def to_json(document: Document) -> str:
     """Write a result document for people and programs."""
     return json_text(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

@@ -24,6 +24,16 @@ MEASURED = frozenset({0, 1})
 FINDINGS_OF_A_BUSY_MACHINE = frozenset({"no-operations", "sum-invalid", "uneven-workers"})
 """Findings that forbid a number and need no fault: some workers had no CPU while the others worked."""
 
+MOST_LINES = 6
+"""Lines on standard error of a small classic run, without what a busy machine adds."""
+
+
+def lines_after(words: str, stderr: str) -> list[str]:
+    """Give the lines of standard error from the first that has these words on, without warnings of this machine."""
+    lines = stderr[stderr.index(words) :].splitlines()
+    return [line for line in lines if not line.startswith(("warning", "invalid")) or "untranslated" in line]
+
+
 prestarted: Prestarted | None = None
 """Starts what `Assay` runs, in sessions of end-to-end tests."""
 

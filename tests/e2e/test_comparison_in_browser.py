@@ -146,7 +146,7 @@ def test_ab_writes_the_page_of_what_it_measured(assay: Assay, tmp_path: Path) ->
     for side, run, rate in shown:
         result = measured[run]
         assert result["bytes"] == block_bytes[side] * result["ops"]
-        assert rate == f"{format_number(result['iops'])} ops/s"
+        assert rate == f"{format_number(result['iops'])} IOPS"
     # One run of a side decides nothing, whatever it measured.
     assert "a single run of a side" in text or "Nothing can be said" in text
 

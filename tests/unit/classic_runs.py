@@ -40,6 +40,11 @@ def beside(run: RunRecord) -> str:
     return registry.output_of(run).beside()
 
 
+def brief(run: RunRecord) -> str:
+    """What is said of it after a run."""
+    return registry.output_of(run).brief()
+
+
 def files(run: RunRecord) -> "Sequence[OutputFile]":
     """Files that are left beside the text."""
     return registry.output_of(run).files()

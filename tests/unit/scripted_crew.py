@@ -34,6 +34,8 @@ class Script:
     """Its clock is not read before that phase."""
     refuses: str = ""
     """Its engine ends with this before the first phase."""
+    refusal: events.Error | None = None
+    """What its engine says before that."""
     starts: list[int] = field(default_factory=list)
     """When it was told to start each phase, by its own clock."""
     orders: list[events.Control] = field(default_factory=list)
@@ -92,6 +94,8 @@ class ScriptedCrew:
             first = hello()
             clock = msgspec.structs.replace(first.clock, monotonic_at_zero_ns=time.monotonic_ns() + script.offset_ns)
             self._say(name, msgspec.structs.replace(first, clock=clock))
+            if script.refusal:
+                self._say(name, script.refusal)
             if script.refuses:
                 self.heard.append(Ended(client=name, error=script.refuses))
             else:

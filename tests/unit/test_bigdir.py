@@ -215,6 +215,9 @@ def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
 
     goldens.check(GOLDEN / "output.txt", classic.text(run))
     goldens.check(GOLDEN / "beside.txt", classic.beside(run))
+    one_line = " ".join(classic.beside(run).splitlines())
+    ends, changes = classic.brief(run).splitlines()
+    assert {ends in one_line, changes in one_line} == {True}
 
 
 def test_a_change_of_level_is_said_with_its_place_and_evidence() -> None:
@@ -232,7 +235,9 @@ def test_a_change_of_level_is_said_with_its_place_and_evidence() -> None:
 
 
 def test_few_steps_say_nothing_of_a_change() -> None:
-    said = classic.beside(bigdir_run(("60", "10"), {ONE: growing(6, factor=3.0, from_step=3)}))
+    run = bigdir_run(("60", "10"), {ONE: growing(6, factor=3.0, from_step=3)})
+    said = classic.beside(run)
+    assert len(classic.brief(run).splitlines()) == 1
 
     assert "mkdir: 6 steps are too few to tell where the time changes" in said
 

@@ -274,7 +274,7 @@ def test_the_rates_of_all_runs_are_over_each_other_with_their_lowest_intervals_t
     for row, measured in zip(figure.table.rows, [m for side in made[1] for m in side.measured(FAST)], strict=True):
         assert measured.name in row[0]
         # Nothing completes from 3.0 to 3.8 s.
-        assert row[2:4] == ("0 ops/s", "3.00 s")
+        assert row[2:4] == ("0 IOPS", "3.00 s")
         timeline = measured.recording.timeline(measured.result)
         assert timeline is not None
         inside = (timeline.start_s + timeline.end_s) / 2 > WINDOW_S[0]

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 
+import pytest
 from typer.testing import CliRunner
 
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle.client_set import Role
 from assay.cli import app
+from assay.decode.readers import read as read_captured
 from assay.errors import InputError
+from assay.importing import originals
 from assay.report import html
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
@@ -167,6 +170,20 @@ def test_what_is_said_of_all_clients_alike_is_said_once() -> None:
 
     assert "==== client" not in alike
     assert apart.count("==== client") in {0, 2}
+
+
+@pytest.mark.parametrize("words", ["", "-t 1"])
+def test_decode_and_import_read_the_figures_of_each_client_and_no_folded_one(words: str, tmp_path: Path) -> None:
+    text = classic.text(run_of(words))
+    _, figures = read_captured(text, "x")
+
+    rates = [(figure.during.machine, figure.bytes_per_s) for figure in figures]
+    # As in the table above; each has written its file twice.
+    assert rates == [("a", 4000 * 1024), ("a", 4000 * 1024), ("b", 1000 * 1024), ("b", 1000 * 1024)]
+    (tmp_path / "x").write_text(text)
+    assert [original.machine for original in originals(str(tmp_path / "x"))] == ["a", "b"]
+    with pytest.raises(InputError, match="that of client b is not"):
+        read_captured(text.replace("Command line", "Words", 2).replace("Words", "Command line", 1), "x")
 
 
 def test_a_tool_whose_work_is_a_list_takes_no_clients() -> None:

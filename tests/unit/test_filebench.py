@@ -519,6 +519,15 @@ def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out
     assert all(one.files in {1, 20} for one in script.file_sets)
 
 
+def test_a_stream_of_writes_stays_in_its_file_and_says_so() -> None:
+    found = made(loaded("load singlestreamwrite\nset $filesize=1m\nrun 1\n"))
+    at_random = made(loaded("load randomwrite\nset $filesize=1m\nrun 1\n"))
+
+    assert ops(found)["write"].access == plan.Sequential()
+    assert [item.what.partition(" (")[0] for item in found.untranslated] == ["growth of 'data' by 'write'"]
+    assert not at_random.untranslated
+
+
 def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() -> None:
     kinds = Counter(op.op for op in ops(made(loaded("load varmail\nrun 1\n"))).values())
 

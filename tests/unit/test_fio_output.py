@@ -34,6 +34,7 @@ def run_of(
     by_time: bool = False,
     first_slowest_ns: int = 1000,
     failed: Sequence[events.ErrorCount] = (),
+    in_flight: tuple[float, float] = (1.0, 1.0),
 ) -> RunRecord:
     """Make a run whose jobs did ten blocks of 4 KiB in each interval of `step_ms`, in each operation.
 
@@ -44,14 +45,21 @@ def run_of(
         by_time: Whether its time ended each job.
         first_slowest_ns: The slowest block of the first interval, instead of 1000 ns.
         failed: What failed, and how often.
+        in_flight: Mean I/Os in flight, and mean I/Os that came back from one wait.
     """
     made = plan_anywhere(FRONT_END.parse(words), words)
     rows, buckets, samples = [], [], []
     lines: list[events.Event] = []
     end_ms = START_MS + intervals * step_ms
     for index, phase in enumerate(made.phases):
-        windows = []
+        windows, facts = [], []
         for job in phase.jobs:
+            facts.append(
+                events.JobFacts(
+                    job=job.name, backend="x", direct=False, mean_queue_depth=in_flight[0], mean_reap_batch=in_flight[1],
+                    short_transfers=0, punted=None, arrivals=None,
+                )
+            )  # fmt: skip
             names = [op.name for op in job_ops(job)]
             for tick in range(1, intervals + 1):
                 t_s = (START_MS + tick * step_ms) / 1000
@@ -70,7 +78,7 @@ def run_of(
         lines.append(
             events.PhaseFinished(
                 t_ns=end_ms * MS, phase_index=index, start_ns=START_MS * MS, stopped_by=events.StoppedBy.BYTES,
-                workers=tuple(windows), jobs=(), errors=tuple(failed),
+                workers=tuple(windows), jobs=tuple(facts), errors=tuple(failed),
             )
         )  # fmt: skip
     tables = {
@@ -233,7 +241,7 @@ def test_terse_is_the_json_in_one_line_a_job() -> None:
         "--name=j",
         "--rw=read",
         "--size=400k",
-        "--iodepth=6",
+        "--iodepth=40",
         "--ioengine=libaio",
         "--iodepth_batch=5",
     )
@@ -242,10 +250,11 @@ def test_terse_is_the_json_in_one_line_a_job() -> None:
 
     # 100 blocks of 4 KiB in a second.
     assert fields[:9] == ["3", fields[1], "j", "0", "0", "400", "400", "100", "1000"]
-    (job,) = jobs(*words[1:], intervals=10)
-    assert {name for name, share in job["iodepth_submit"].items() if share} == {"8"}
-    assert {name for name, share in job["iodepth_complete"].items() if share} == {"4"}
-    assert {name for name, share in job["iodepth_level"].items() if share} == {"4"}
+    # fio's places: of depths 1, 2 to 3, 4 to 7 and so on; of calls 0, 1 to 4, 5 to 8 and so on.
+    for in_flight, places in (((6.6, 4.4), ("4", "4")), ((1.2, 33.0), ("1", "64")), ((39.9, 64.0), ("32", "64"))):
+        (job,) = jobs(*words[1:], intervals=10, in_flight=in_flight)
+        shares = [job[f"iodepth_{what}"] for what in ("submit", "level", "complete")]
+        assert [{name for name, share in one.items() if share} for one in shares] == [{"8"}, {places[0]}, {places[1]}]
 
 
 def test_a_terse_output_of_another_version_is_refused() -> None:

@@ -8,6 +8,7 @@ import pytest
 from assay.loads.simple_load import simple_load
 from bench.fio_pairs import PAIRS, Pair, assay_words, fio_words
 from bench.from_fio import PAGE
+from bench.from_fio_page import SEARCH
 from bench.ratios import ratio
 
 
@@ -19,6 +20,10 @@ def test_the_page_has_both_command_lines_and_what_was_measured(pair: Pair) -> No
     assert shlex.join(assay_words(pair, "/mnt/scratch", 20)) in page
     assert f"\n| {pair.title} | " in page
     assert " ".join(pair.differs.split()) in " ".join(page.split())
+
+
+def test_the_page_has_what_there_is_for_a_latency_target() -> None:
+    assert f"\n{SEARCH}\n" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)

@@ -9,9 +9,12 @@ import msgspec
 import pytest
 
 from assay.analysis.record import RunRecord, read
+from assay.compare.arms import Arm
+from assay.compare.comparison import compare
 from assay.report import html as page
 from assay.report import terminal_table
 from assay.report.answer import answer
+from assay.report.comparison_text import value_told
 from assay.report.explain.story import story
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import RESULTS, tables
@@ -129,3 +132,13 @@ def test_the_page_and_the_workbook_have_them(measured: tuple[RunRecord, Document
             assert in_sheet[3:5] == pytest.approx(
                 (raw["iops_interval"]["low"] * scale, raw["iops_interval"]["high"] * scale)
             )
+
+
+def test_a_comparison_has_the_unit(measured: tuple[RunRecord, Document]) -> None:
+    _, document = measured
+
+    for result, row in zip(document.results, truth(document), strict=True):
+        alone = msgspec.structs.replace(document, results=(result,))
+        rate, *_ = compare([Arm.of("A", [alone]), Arm.of("B", [alone])]).against[0].rows
+        assert rate.a.median is not None
+        assert value_told(rate.a.median, rate.unit) == f"{format_number(row['value'])} {row['unit']}"

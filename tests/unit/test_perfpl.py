@@ -167,6 +167,10 @@ def test_total_work_by_total_time_stands_beside_the_mean_of_the_rates() -> None:
     # 3417.96875 MiB * 10 / 581 s; the script's mean of rates is 60.06.
     assert "Total work by total time: 58.8 MiB/s. Mean of the rates: 60.1 MiB/s." in said
     assert "Iterations 1 to 4 stand apart (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
+    (told,) = classic.brief(run).splitlines()
+    rates, _, how = told.partition(" Each iteration: ")
+    assert rates in " ".join(said.splitlines())
+    assert how == f"'assay show {run.run_id} --classic'."
 
 
 @pytest.mark.parametrize(("test", "count"), [("1", 4), ("2", 0), ("3", 0), ("4", 0), ("5", 0)])

@@ -6,6 +6,7 @@ import pytest
 
 from assay import events
 from assay.bundle import RunBundle
+from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
 from assay.cluster.collecting import collected
 from assay.cluster.crew import Gone
@@ -183,6 +184,29 @@ def test_a_run_that_nobody_can_begin_says_why_for_each(tmp_path: Path) -> None:
 
     assert str(error) == "no client is left. a: no room; b: read-only"
     assert not found.starts
+
+
+@pytest.mark.parametrize("errno", [None, 28])
+def test_a_run_that_each_client_refuses_is_kept_nowhere(tmp_path: Path, errno: int | None) -> None:
+    """Unless a call failed for one of them: what it did before is in its record."""
+    refusal = events.Error(
+        t_ns=1, phase_index=None, class_=events.ErrorClass.ENVIRONMENT, text="no memory", path=None, errno=None
+    )
+    failed = msgspec.structs.replace(refusal, errno=errno)
+    crew = ScriptedCrew({
+        "a": Script(refuses="no memory", refusal=refusal),
+        "b": Script(refuses="no memory", refusal=failed),
+        "server": Script(role=Role.OBSERVER),
+    })  # fmt: skip
+
+    if errno is None:
+        with pytest.raises(RunError, match="no client is left"):
+            run(tmp_path, crew)
+    else:
+        run(tmp_path, crew)
+
+    assert len(list_runs(tmp_path)) == (0 if errno is None else 1)
+    assert sorted(crew.forgotten) == ["a", "b", "server"]
 
 
 def test_observers_go_along_and_make_no_load(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """What fio and vdbench print of several clients is a sum over the time that they share, or no number."""
 
+import csv
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +80,12 @@ def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path)
 
     assert document(of_fio).results[0].iops is None
     (job,) = json.loads(classic.text(of_fio))["jobs"]
-    assert [job["read"][key] for key in ("iops", "bw", "bw_bytes")] == [None] * 3
+    assert [job["read"][key] for key in ("iops", "bw", "bw_bytes", "bw_mean", "iops_mean", "iops_max")] == [None] * 6
     # Read again, there is no rate either.
     _, (claim,) = read_claims(classic.text(of_fio), "fio.json")
     assert (claim.ops_per_s, claim.bytes_per_s, claim.ops) == (None, None, 2 * PER_S * SECONDS)
     (fields, *_) = (line.split(";") for line in classic.text(of_terse).splitlines())
-    assert fields[6:8] == ["n/a", "n/a"]
+    assert fields[6:8] == fields[41:43] == ["n/a", "n/a"]
     # What is no rate is of all that both did.
     assert job["read"]["total_ios"] == 2 * PER_S * SECONDS
     assert "IOPS=n/a, BW=n/a/s" in classic.text(as_text)
@@ -94,3 +97,14 @@ def means_of(run: RunRecord) -> list[str]:
     """The rate and what follows it in vdbench's line of means."""
     (line,) = re.findall(r"avg_\d+-\d+ +(.*)", classic.text(run))
     return str(line).split()
+
+
+@pytest.mark.skipif(shutil.which("fio_jsonplus_clat2csv") is None, reason="needs fio")
+def test_what_reads_latencies_of_fio_takes_a_document_without_rates(tmp_path: Path) -> None:
+    run = run_of(plan_of("fio", tmp_path, "--output-format=json+"), SECONDS / 2)
+    (tmp_path / "x.json").write_text(classic.text(run))
+
+    subprocess.run(["fio_jsonplus_clat2csv", "x.json", "x.csv"], check=True, capture_output=True, cwd=tmp_path)
+
+    rows = list(csv.DictReader((tmp_path / "x_job0.csv").read_text().splitlines(), skipinitialspace=True))
+    assert sum(int(row["read_clat_ns_count"] or 0) for row in rows) == 2 * PER_S * SECONDS

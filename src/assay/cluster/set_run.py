@@ -36,6 +36,7 @@ from assay.cluster.unfetched import with_unfetched
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
 from assay.plan import Plan, Prepare
+from assay.running.carrying_out import was_refused
 from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
 from assay.targets import directories as directories_of
@@ -122,10 +123,19 @@ def run_set(  # noqa: D417 - the rest is what it says
             leading.write_down(at_end=True)
             fetched.extend(leading.fetched)
 
-    bundle, error = keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
-    if bundle.is_sealed:
+    def forget() -> None:
         for text in forgotten(crew, fetched):
             sys.stderr.write(f"{text}\n")
+
+    try:
+        bundle, error = keep_run(
+            plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=was_refused
+        )
+    except AssayError:  # refused by every client: nothing is kept, here or there
+        forget()
+        raise
+    if bundle.is_sealed:
+        forget()
     return bundle, error
 
 

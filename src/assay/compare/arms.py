@@ -1,12 +1,12 @@
 """The sides of a comparison: sets of runs of the same load, and the values that each has of a result."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from assay.analysis.repeats import kind_words
 from assay.analysis.set_views import own_results, sums_of
-from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result
+from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result, moves_data
 from assay.verdicts import TrustLevel
 
 
@@ -34,7 +34,9 @@ def _with_flush(of_result: Callable[[Result], float | None], of_committed: str) 
 THROUGHPUT: Final = Metric(
     "throughput", "B/s", _with_flush(lambda result: result.throughput_bytes_per_s, "throughput_bytes_per_s")
 )
-IOPS: Final = Metric("iops", "ops/s", _with_flush(lambda result: result.iops, "iops"))
+IOPS: Final = Metric("iops", "IOPS", _with_flush(lambda result: result.iops, "iops"))
+OPS_PER_S: Final = replace(IOPS, unit="ops/s")
+"""The same of operations that move no data."""
 SECONDS: Final = Metric("seconds", "s", lambda result: result.seconds, higher_is_better=False)
 """The time that a fixed amount of work took: of what another tool did, where it gives no rate."""
 P99: Final = Metric("p99", "ns", lambda result: _latency(result).p99, higher_is_better=False)
@@ -145,10 +147,11 @@ class Arm:
 
 def rate_metric(results: Sequence[Result]) -> Metric:
     """Choose what is compared: of streams bytes a second, of others operations, of what has no rate the time it took."""
+    counted = IOPS if any(map(moves_data, results)) else OPS_PER_S
     if all(result.ops is not None and result.bytes is not None for result in results):
         ops, moved = (sum(getattr(result, name) for result in results) for name in ("ops", "bytes"))
-        return THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
-    usual = (THROUGHPUT, IOPS) if any(map(_is_of_data, results)) else (IOPS, THROUGHPUT)
+        return THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else counted
+    usual = (THROUGHPUT, counted) if any(map(_is_of_data, results)) else (counted, THROUGHPUT)
     each = (*usual, SECONDS)
     return next((one for one in each if all(one.value(result) is not None for result in results)), each[0])
 

@@ -16,6 +16,8 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
     """One figure, and what it is a figure of."""
 
     test: str
+    machine: str | None
+    """What the output tells apart: a client, a system, a column of a table; None: nothing."""
     bytes_per_s: float | None
     ops_per_s: float | None
     cpu_share: float | None
@@ -43,6 +45,7 @@ def _decoded(figure: Claim, given: Given) -> Decoded:
     verdict = judge(figure, given)
     return Decoded(
         test=figure.test,
+        machine=figure.during.machine,
         bytes_per_s=figure.bytes_per_s,
         ops_per_s=figure.ops_per_s,
         cpu_share=figure.cpu_share,

@@ -21,9 +21,11 @@ def render(found: Decodings, console: PlainConsole) -> None:
     table.add_column("rate", justify="right", no_wrap=True)
     table.add_column("of", no_wrap=True)
     table.add_column("because", overflow="fold")
+    is_of_several = len({figure.machine for figure in found.figures}) > 1
     for figure in found.figures:
+        test = f"{figure.machine or ABSENT}: {figure.test}" if is_of_several else figure.test
         style = _GOOD if figure.of == "storage" else _DOUBTFUL
-        table.add_row(figure.test, _rate(figure), Text(figure.of, style=style), figure.why)
+        table.add_row(test, _rate(figure), Text(figure.of, style=style), figure.why)
     console.print(table)
     console.print()
     console.print(_whole(found), soft_wrap=True)

@@ -5,7 +5,7 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 
 from dataclasses import dataclass
 
-from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result
+from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result, moves_data
 from assay.units import ABSENT, MIB, format_joules, format_number, format_percent
 
 _SAME = 0.99
@@ -48,7 +48,7 @@ def rate_unit(result: Result) -> RateUnit:
 
 def ops_unit(result: Result) -> RateUnit:
     """Name operations per second: IOPS where they move data."""
-    return IOPS if result.throughput_bytes_per_s or result.bytes else OPS_PER_S
+    return IOPS if moves_data(result) else OPS_PER_S
 
 
 def other_unit(result: Result) -> RateUnit:

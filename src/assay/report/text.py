@@ -29,6 +29,8 @@ from assay.results import DETECTED, Document, Finding
 _STYLES = {INVALID: "bold red", WARNING: "yellow", WEAK: "magenta", NOTE: "cyan"}
 _IN_A_PIPE_COLUMNS = 120
 """At which words are broken where no terminal has a width."""
+_UNBROKEN_COLUMNS = 1_000_000
+"""More than any sentence has."""
 _MOST_SAID = 3
 """Sentences of one kind of finding that are printed."""
 _MOST_RANGES = 6
@@ -85,14 +87,15 @@ def render_beside(document: Document, head: Head, console: PlainConsole, *, html
     """Print what stands beside a classic tool's own output, whose numbers it does not repeat.
 
     That is findings that say why a number must not be used, the names of the others, where the run is kept, and the answer;
-    in the log of a script without a line to part them.
+    in the log of a script each in one line.
     """
-    document, width = sums_of(document), _width(console)
-    lines = [*clients_block(document, width), *_findings(document, width, has_notes=False, folded=(WEAK, NOTE))]
+    document, width, is_log = sums_of(document), _width(console), not console.is_terminal
+    lines = clients_block(document, width)
+    lines += _findings(document, width, has_notes=False, folded=(WEAK, NOTE), is_log=is_log)
     told = answer(document, head.load, has_numbers=False)
-    between = [Text()] if console.is_terminal else []
-    said = told if console.is_terminal else ([" ".join(told)] if told else [])
-    words = [Text(line, style="bold") for sentence in said for line in wrap(sentence, width)]
+    between = [] if is_log else [Text()]
+    said = [" ".join(told)] if is_log else [line for sentence in told for line in wrap(sentence, width)]
+    words = [Text(line, style="bold") for line in said if line]
     _print(console, [*lines, *between, *_footer(document, html)[1:], *(between if words else []), *words])
 
 
@@ -174,7 +177,9 @@ def _marks(document: Document, width: int) -> list[Text]:
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 
-def _findings(document: Document, width: int, *, has_notes: bool, folded: Sequence[str] = (NOTE,)) -> list[Text]:
+def _findings(
+    document: Document, width: int, *, has_notes: bool, folded: Sequence[str] = (NOTE,), is_log: bool = False
+) -> list[Text]:
     rows: dict[Finding, list[int]] = {finding: [] for finding in document.findings}
     for row, result in enumerate(document.results, start=1):
         for finding in result.findings:
@@ -188,13 +193,15 @@ def _findings(document: Document, width: int, *, has_notes: bool, folded: Sequen
         said: dict[str, list[int]] = {}
         for finding in same:
             said.setdefault(finding.text, []).extend(rows[finding])
-        lines += [Text(), *_kind(document, (severity, id_, cure), list(said.items()), width)]
+        told = _kind(document, (severity, id_, cure), list(said.items()), _UNBROKEN_COLUMNS if is_log else width)
+        lines += [Text("  ").join(Text(line.plain.strip()) for line in told)] if is_log else [Text(), *told]
     found = sorted((finding for finding in rows if finding.severity in folded), key=_by_severity)
     notes = dict.fromkeys(finding.id for finding in found)
     if has_notes or not notes:
         return lines
     what = "notes" if folded == (NOTE,) else "findings"
-    return [*lines, *([Text()] if lines or what == "notes" else []), _folded(what, list(notes), document.run.id, width)]
+    between = [] if is_log or (what != "notes" and not lines) else [Text()]
+    return [*lines, *between, _folded(what, list(notes), document.run.id, width)]
 
 
 def _by_severity(finding: Finding) -> int:

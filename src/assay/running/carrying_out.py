@@ -83,14 +83,18 @@ def run_plan(  # noqa: D417 - the rest is what it says
             if isinstance(event, events.CeilingsMeasured):
                 kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
 
-    return keep_run(
-        plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=_was_refused
-    )
+    return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=was_refused)
 
 
-def _was_refused(bundle: RunBundle) -> bool:
-    """Whether the engine refused the Plan for what it looked at, and neither touched a file nor met a call that failed."""
-    told = bundle.events()
+def was_refused(bundle: RunBundle) -> bool:
+    """Whether each engine refused the Plan for what it looked at, and neither touched a file nor met a call that failed."""
+    found = bundle.client_set()
+    if found is None:
+        return _is_refusal(bundle.events())
+    return not found.starts and all(_is_refusal(bundle.events(client.name)) for client in found.loads)
+
+
+def _is_refusal(told: Sequence[events.Event]) -> bool:
     refusals = [event for event in told if isinstance(event, events.Error) and event.errno is None]
     return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in told)
 

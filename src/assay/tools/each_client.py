@@ -5,7 +5,7 @@ Sums over clients are Assay's own, on standard error and in `assay show`.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,14 @@ class EachClient(Output[Any]):
 
     def beside(self) -> str:
         """Give the remarks on each client below its name; once, where all are equal."""
-        said = {f"client {name}": output.beside() for name, output in self._outputs.items()}
+        return self._of_each(lambda output: output.beside())
+
+    def brief(self) -> str:
+        """Give the brief remarks likewise."""
+        return self._of_each(lambda output: output.brief())
+
+    def _of_each(self, remarks: Callable[[Output[Any]], str]) -> str:
+        said = {f"client {name}": remarks(output) for name, output in self._outputs.items()}
         return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
 
     def files(self) -> Sequence[OutputFile]:

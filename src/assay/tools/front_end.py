@@ -235,6 +235,10 @@ class Output(abc.ABC, Generic[S]):
         """Say what the tool's text cannot say, or says wrongly, in lines for standard error."""
         return ""
 
+    def brief(self) -> str:
+        """Say the same after a run, in two lines at most where nothing is wrong; `assay show --classic` prints `beside`."""
+        return self.beside()
+
     def files(self) -> Sequence[OutputFile]:
         """Make the files that the words ask for beside the text."""
         return ()

@@ -8,8 +8,10 @@ figures are counted, and the first too many ends the reading.
 """
 
 import csv
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from assay.decode.claim import Claim
@@ -39,6 +41,12 @@ _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """As `str.splitlines` takes them."""
 
 
+_OF_CLIENTS: Final = re.compile(
+    r"^==== (?:client (\S{1,200})|(?:[a-z]{1,20} of|all) [0-9]{1,9} clients)$", re.MULTILINE
+)
+"""Heads of the texts that Assay's own tools print of several clients; of all together where no client is named."""
+
+
 def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Claim, ...]]:
     """Find the tool that printed a text, and its figures; raises InputError.
 
@@ -55,7 +63,7 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
         if tool not in {None, name}:
             continue
         try:
-            claims = reader(text)
+            claims = _read_each(text, reader)
             figures = None if claims is None else tuple(itertools.islice(claims, MOST_FIGURES + 1))
         except (ValueError, csv.Error) as error:
             raise InputError(f"{source}: is an output of {name}, but {error}") from error
@@ -71,6 +79,25 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
         )
     known = ", ".join(names)
     raise InputError(f"{source}: is no output that Assay knows: {known}. Give it the whole of what the tool printed")
+
+
+def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> Iterable[Claim] | None:
+    """Read the text of each client as one of a machine of that name; what folds them is the same figures again."""
+    _, *parts = _OF_CLIENTS.split(text)
+    if not parts:
+        return reader(text)
+    found = {name: reader(part) for name, part in zip(parts[::2], parts[1::2], strict=True) if name}
+    if all(claims is None for claims in found.values()):
+        return None
+    return _named(found)
+
+
+def _named(found: Mapping[str, Iterable[Claim] | None]) -> Iterator[Claim]:
+    for name, claims in found.items():
+        if claims is None:
+            raise ValueError(f"that of client {name} is not")
+        for claim in claims:
+            yield dataclasses.replace(claim, during=dataclasses.replace(claim.during, machine=name))
 
 
 def check_size(text: str, source: str) -> None:

@@ -15,10 +15,10 @@ from assay.report.axes import Layered, names_above, numeric_csv
 from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.timeline import Rates, rates
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, rate, span_s
+from assay.report.numbers import IOPS, MIB_PER_S, OPS_PER_S, RateUnit, rate, span_s
 from assay.report.over_time import SAME_LEFT_EDGE, time_axis
 from assay.report.verdict import trust_words
-from assay.results import Result
+from assay.results import Result, moves_data
 from assay.units import ABSENT
 
 _HEIGHT_PX = 240
@@ -82,7 +82,9 @@ def _lines(sides: Sequence[ComparedSide], label: str, most_steps: int) -> list[_
 
 def _unit(results: Sequence[Result]) -> RateUnit:
     """Choose one unit for all, as the comparison chooses one metric."""
-    return MIB_PER_S if rate_metric(results) is THROUGHPUT else OPS_PER_S
+    if rate_metric(results) is THROUGHPUT:
+        return MIB_PER_S
+    return IOPS if any(map(moves_data, results)) else OPS_PER_S
 
 
 def _told(line: _Line) -> tuple[str, ...]:

@@ -53,10 +53,15 @@ class BigDirOutput(Output[Settings]):
         found = self.found
         if not found.common:
             return "No step was completed by every client.\n"
-        sentences = [_what(found), *_ends(found), *_contention(found)]
-        for name, series in curves(found).items():
-            sentences.append(change_words(name, series, found.settings.step))
-        return "\n".join([*sentences, ""])
+        return "\n".join([_what(found), *_ends(found), *_contention(found), *_changes_of(found), ""])
+
+    def brief(self) -> str:
+        """Say the first and last times in one line, and where they change, if there are steps enough, in another."""
+        found = self.found
+        if not found.common:
+            return self.beside()
+        changes = [" ".join(_changes_of(found))] if found.common >= _DECIDABLE else []
+        return "\n".join([" ".join((*_ends(found), *_contention(found))), *changes, ""])
 
     def figures(self) -> "Sequence[Figure]":
         """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
@@ -141,6 +146,10 @@ def _contention(found: Steps) -> list[str]:
             " themselves, so later times are not those of the full load."
         )
     return [said]
+
+
+def _changes_of(found: Steps) -> list[str]:
+    return [change_words(name, series, found.settings.step) for name, series in curves(found).items()]
 
 
 def change_words(name: str, series: FloatArray, step: int) -> str:

@@ -29,7 +29,8 @@ class Filebench(FrontEnd[Settings]):
     --scale SHARE       entries of filesets, sizes of single files, working sets and
                         counts to finish on times this, such as 0.01
     'load NAME' in a script of 1.4: fileserver, randomread, randomwrite,
-    singlestreamread, varmail, webproxy, webserver, in Assay's own words
+    singlestreamread, singlestreamwrite, varmail, webproxy, webserver, in Assay's
+    own words
     --wml 1.5           refuse what only 1.4 had [default: take both]
     --allow-commands    let the script run commands ('system', '!'): only one that
                         you trust

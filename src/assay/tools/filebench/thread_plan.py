@@ -266,6 +266,12 @@ class ThreadPlanner:
             return (self._of_next(flowop, kind, size),)
         slot = self._slot(flowop)
         files = self._around.files[self._open.files_of(flowop)]
+        is_open_throughout = slot.slot in self._open.implied and slot.slot not in self._open.closed
+        if kind is plan.OpKind.WRITE and is_open_throughout and not flowop.is_random:
+            self._note(
+                f"growth of '{files.name}' by '{flowop.name}' (line {flowop.line})",
+                "at the end of the file it begins again, over what is there; Filebench's file grows for as long as it runs",
+            )
         return (self._do(flowop, kind, slot, access=self._access(flowop, files), size=size),)
 
     def _of_next(self, flowop: Flowop, kind: plan.OpKind, size: plan.Distribution) -> plan.Action:

@@ -20,7 +20,7 @@ from assay.tools.fio.totals import Direction, Latency, Reported
 
 _DEPTHS = {"1": 1, "2": 3, "4": 7, "8": 15, "16": 31, "32": 63}
 """fio's names for depths, each with the largest that it stands for, as are the next."""
-_CALLS = {"0": 0, "4": 4, "8": 8, "16": 16, "32": 32, "64": 63}
+_CALLS = {"0": 0, "4": 4, "8": 8, "16": 16, "32": 32, "64": 64}
 _NOTHING = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 _US = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _MS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000)
@@ -99,9 +99,9 @@ def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any
         "ctx": 0,
         "majf": 0,
         "minf": 0,
-        "iodepth_level": _depths(job.depth, _DEPTHS),
-        "iodepth_submit": _depths(job.batch[0], _CALLS),
-        "iodepth_complete": _depths(job.batch[1], _CALLS),
+        "iodepth_level": _depths(one.queue_depth, _DEPTHS),
+        "iodepth_submit": _depths(one.queue_depth and job.batch[0], _CALLS),
+        "iodepth_complete": _depths(one.reap_batch, _CALLS),
         **_shares(one),
         "latency_depth": job.depth,
         "latency_target": 0,
@@ -134,8 +134,15 @@ def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
 
 
 def _samples(part: Direction) -> dict[str, Any]:
-    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: none."""
+    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: 0, as in fio."""
     iops, moved = part.samples
+    if not part.is_sum:
+        return {
+            **dict.fromkeys(("bw_min", "bw_max", "bw_agg", "bw_mean", "bw_dev")),
+            "bw_samples": 0,
+            **dict.fromkeys(("iops_min", "iops_max", "iops_mean", "iops_stddev")),
+            "iops_samples": 0,
+        }
     kib = moved / 1024
     return {
         "bw_min": int(kib.min(initial=0 if not len(kib) else kib[0])),
@@ -173,9 +180,9 @@ def _bins(part: Direction) -> dict[str, Any]:
     return {"bins": {str(int(value)): int(count) for value, count in zip(values, counts, strict=True)}}
 
 
-def _depths(depth: int, ladder: Mapping[str, int]) -> dict[str, float]:
-    """Share of the I/Os by how many were in flight, or in a call: what the job asks for, as a share of all."""
-    place = next((name for name, most in ladder.items() if depth <= most), ">=64")
+def _depths(mean: float, ladder: Mapping[str, int]) -> dict[str, float]:
+    """Share of the I/Os by how many were in flight, or in a call: all at the mean; 0: there was no I/O."""
+    place = next((name for name, most in ladder.items() if max(1, round(mean)) <= most), ">=64") if mean else ""
     return {name: 100.0 if name == place else 0.0 for name in (*ladder, ">=64")}
 
 

@@ -112,6 +112,9 @@ NOTED = {
     "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    **dict.fromkeys(
+        ("latency_window", "latency_percentile", "latency_run"), "they are of latency_target, and there is none"
+    ),
     "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
 }  # fmt: skip
 """Options that are left out, with why that moves no number; a run says so beside its output."""
@@ -122,7 +125,10 @@ _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs
 _FLOW = "jobs are held at their shares by flow alone; leave it out"
 _TRIM = "what is written is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
-_TARGET = "no rate is searched for a latency; run it at several rates"
+_TARGET = (
+    "no queue depth is searched for a latency. Leave it out, and compare p99 at several depths:"
+    " assay measure DIR --depth 1,2,4,8,16,32"
+)
 
 REFUSED: dict[str, tuple[frozenset[str], str]] = {
     name: (frozenset(usual.split()), why)
@@ -137,7 +143,7 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
          " write_mode verify_mode num_range readfua writefua sg_write_mode"), "0", _DEVICE),
         ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
         ("flow_watermark", "0", _FLOW),
-        ("latency_target latency_window latency_percentile latency_run", "0", _TARGET),
+        ("latency_target", "0", _TARGET),
         ("max_latency", "0", "no latency ends a run; the largest is told"),
                 ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
         ("nice", "0", f"{_HOST}: nice -n N assay fio"),

@@ -41,8 +41,11 @@ def _direction(part: Mapping[str, Any], ladder: Sequence[str]) -> Iterator[str]:
     yield from (f"{at}%={values.get(at, 0) // 1000}" for at in ladder)
     yield from ("0%=0" for _ in range(_MOST_PERCENTILES - len(ladder)))
     yield from _latency(part["lat_ns"])
-    yield from (str(part["bw_min"]), str(part["bw_max"]), f"{part['bw_agg']:f}%")
-    yield from (f"{part[name]:f}" for name in ("bw_mean", "bw_dev"))
+    if part["bw_agg"] is None:
+        yield from (ABSENT for _ in range(5))
+    else:
+        yield from (str(part["bw_min"]), str(part["bw_max"]), f"{part['bw_agg']:f}%")
+        yield from (f"{part[name]:f}" for name in ("bw_mean", "bw_dev"))
 
 
 def _latency(of: Mapping[str, Any]) -> Iterator[str]:

@@ -100,6 +100,10 @@ class Reported:
     """errno of what failed most often, or ended the run before the job was done; 0: nothing."""
     user_percent: float
     system_percent: float
+    queue_depth: float
+    """Mean I/Os in flight of a worker when one was issued; 0: there was none, or the job did not end."""
+    reap_batch: float
+    """Mean I/Os that came back from one wait."""
 
     def of(self, name: str) -> Direction | None:
         """Give a direction, None where it has none."""
@@ -169,8 +173,30 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         for name in ("user_cpu_ns", "system_cpu_ns")
     )
     return Reported(
-        job, group, sum(member.workers for member in members), directions, _error(run, members, found), user, system
+        job,
+        group,
+        sum(member.workers for member in members),
+        directions,
+        _error(run, members, found),
+        user,
+        system,
+        *_in_flight(found),
     )
+
+
+def _in_flight(parts: Sequence[_Part]) -> tuple[float, float]:
+    """Give the means of queue depth and of a reap, by I/Os; what moves no data waits for each operation: 1."""
+    issued, depths, reaps = 0, 0.0, 0.0
+    for part in parts:
+        if (finished := part.phase.finished) is None:
+            continue
+        for facts in finished.jobs:
+            if facts.job == part.member.name:
+                count = sum(window.started for window in finished.workers if window.job == facts.job)
+                issued += count
+                depths += count * (facts.mean_queue_depth or 1.0)
+                reaps += count * (facts.mean_reap_batch or 1.0)
+    return (depths / issued, reaps / issued) if issued else (0.0, 0.0)
 
 
 def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[_Part]) -> int:

@@ -12,6 +12,7 @@ from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
+from assay.report.numbers import IOPS, MIB_PER_S
 from assay.report.verdict import Doubts
 from assay.tools.iozone import single
 from assay.tools.iozone.columns import Column
@@ -96,7 +97,7 @@ def _is_counted(measured: Measured) -> bool:
 def _unit(measured: Measured) -> str:
     if measured.settings.microseconds:
         return "µs per operation"
-    return "ops/s" if measured.settings.ops_per_s else "MiB/s"
+    return (IOPS if measured.settings.ops_per_s else MIB_PER_S).label
 
 
 def _surface(
@@ -171,7 +172,7 @@ def _cell_words(cell: Cell) -> str:
 
 
 def _bars(measured: Measured) -> Iterator[Figure]:
-    unit = "ops/s" if measured.settings.ops_per_s else "MiB/s"
+    unit = (IOPS if measured.settings.ops_per_s else MIB_PER_S).label
     per_unit = 1 if measured.settings.ops_per_s else _KIB_PER_MIB
     for at, count in enumerate(measured.settings.counts):
         rows = []

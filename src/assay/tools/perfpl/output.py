@@ -158,8 +158,15 @@ class PerfPlOutput(Output[Settings]):
         ]
         lines += [_exact_heading(found.whole[0])]
         lines += [_exact_row(iteration, capacity) for iteration in found.whole]
-        lines += ["", *_sentences(found, capacity), ""]
+        lines += ["", *_rate_words(found, capacity), *_time_words(self.settings), ""]
         return "\n".join(lines)
+
+    def brief(self) -> str:
+        """Say total work by total time, the warm-up, and what the table lacks, in one line."""
+        if not self._found.whole:
+            return self.beside()
+        words = _rate_words(self._found, self.settings.capacity_bytes / MIB)
+        return f"{' '.join(words)} Each iteration: 'assay show {self.run.run_id} --classic'.\n"
 
     def figures(self) -> "Sequence[Figure]":
         """Draw the iterations, the warm-up apart, and what a file's time went into."""
@@ -174,7 +181,7 @@ class PerfPlOutput(Output[Settings]):
             numbers=[iteration.number for iteration in whole],
             rates=capacity / seconds,
             warm_up=warm_up(seconds) or 0,
-            words=" ".join(_sentences(self._found, capacity)[:2]),
+            words=" ".join(_rate_words(self._found, capacity)[:2]),
             total=capacity * len(seconds) / float(seconds.sum()),
             parts={name: [iteration.parts[name].mean_ns or 0.0 for iteration in whole] for name in whole[0].parts},
             writes_per_file=self.settings.blocks_per_file,
@@ -243,7 +250,8 @@ def _exact_row(iteration: Iteration, capacity: float) -> str:
     return f"{iteration.number:>9}{iteration.seconds:>14.6f}{rates}{parts}"
 
 
-def _sentences(found: Iterations, capacity: float) -> list[str]:
+def _rate_words(found: Iterations, capacity: float) -> list[str]:
+    """Say what the rates are, first over all iterations, then without a warm-up, and of which there is none."""
     seconds = np.array([iteration.seconds for iteration in found.whole])
     rates = capacity / seconds
     total = capacity * len(seconds) / float(seconds.sum())
@@ -258,13 +266,17 @@ def _sentences(found: Iterations, capacity: float) -> list[str]:
             f"{len(blind)} of {len(seconds)} iterations began and ended in one second of the script's clock, so its table"
             f" has no rate for them ({ABSENT}) and no average."
         )
-    said += [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+    return said + [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+
+
+def _time_words(settings: Settings) -> list[str]:
+    """Say what is in the time of an iteration."""
     waits = "; the final sync is."
-    if not found.settings.sync:
-        flush = " but the fsync of each file." if found.settings.fsync else ": --fsync or --sync does."
+    if not settings.sync:
+        flush = " but the fsync of each file." if settings.fsync else ": --fsync or --sync does."
         waits = f". Nothing waits for the data to reach storage{flush}"
-    said.append(f"Making the directories before an iteration and deleting the files after it is not in the time{waits}")
-    if found.settings.mode == FORK:
+    said = [f"Making the directories before an iteration and deleting the files after it is not in the time{waits}"]
+    if settings.mode == FORK:
         said.append(
             "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
             " storage that compresses or leaves out zeros does not store. --mode native has neither."

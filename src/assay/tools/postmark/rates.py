@@ -85,8 +85,8 @@ def _rounded(value: float) -> float:
 
 def beside(totals: RunTotals) -> str:
     """Say on standard error what PostMark's own text cannot."""
-    said = ["PostMark's text counts whole seconds and rounds down. By nanosecond clocks:"]
-    said += [f"  {line}" for line in table([row_of(totals)]).splitlines()]
+    heads, row = table([row_of(totals)]).splitlines()
+    said = [heads, f"{row}  by nanosecond clocks; PostMark's text has whole seconds and rounds down"]
     skipped = {
         APPENDS_SKIPPED: "met a file of full size and appended nothing",
         CREATES_SKIPPED: "found no place for a new file and made none",
