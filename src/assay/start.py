@@ -4,6 +4,7 @@ import os
 import resource
 import sys
 
+from assay import begun  # noqa: F401 - before all that takes time
 from assay.errors import COULD_NOT_RUN, INTERRUPTED
 from assay.running.stopping import Stopped, end_on_signals, ending
 

@@ -210,12 +210,15 @@ class SyntheticRun(MemoryRun):
         stopped_by: StoppedBy = StoppedBy.TIME,
         abandoned: int = 0,
         resident: tuple[float, float] | None = None,
+        stood_still_s: tuple[float, float] = (0.0, 0.0),
         **job_facts: object,
     ) -> "SyntheticRun":
-        """Add one phase of a length: everything that the engine would have written about it."""
+        """Add one phase of a length: all that the engine would have written about it, and nothing in a time."""
         start_ns, end_ns = self._now_ns, self._now_ns + round(seconds * NS)
         interval_ns = round(self.plan.sample_interval_s * NS)
-        edges = [*range(0, end_ns - start_ns, interval_ns), end_ns - start_ns]
+        still_from, still_until = stood_still_s
+        ticks = range(0, end_ns - start_ns, interval_ns)
+        edges = [*(at for at in ticks if not still_from < at / NS < still_until), end_ns - start_ns]
         self.say(events.Started(t_ns=start_ns, phase_index=index, start_ns=start_ns))
         grown = counters or Counters()
         for key in sorted({(stream.job, stream.operation) for stream in streams}):

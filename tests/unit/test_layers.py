@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "own_files": {"errors", "ownership"},
     "ownership": set(),
     "outward": set(),
+    "begun": set(),
     "clocks": set(),
     "verdicts": set(),
     "results": {"outward", "verdicts"},
@@ -49,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "running": {
         "assay",
+        "begun",
         "bundle",
         "errors",
         "events",
@@ -143,7 +145,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "units",
     },
     "__main__": {"start"},
-    "start": {"cli", "errors", "running"},
+    "start": {"begun", "cli", "errors", "running"},
     "execution": {
         "analysis",
         "bundle",

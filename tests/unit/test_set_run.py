@@ -8,6 +8,7 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
+from assay.clocks import ClockReading
 from assay.cluster.collecting import collected
 from assay.cluster.crew import Gone
 from assay.cluster.set_run import run_set
@@ -113,6 +114,24 @@ def test_whose_clock_cannot_be_read_is_lost_and_the_others_go_on(tmp_path: Path)
     assert crew.killed == ["b"]
     assert [len(script.starts) for script in crew.scripts.values()] == [2, 1, 2]
     assert [start.members for start in found.starts] == [("a", "b", "c"), ("a", "c")]
+
+
+@pytest.mark.parametrize("unsure_times", [1, 2])
+def test_a_client_whose_clock_is_not_known_is_asked_again_and_then_refused_before_it_lays_out(
+    tmp_path: Path, unsure_times: int
+) -> None:
+    def shows(reading: ClockReading, number: int) -> ClockReading:
+        return msgspec.structs.replace(reading, bound_ns=8 * 10**9) if number < unsure_times else reading
+
+    crew = ScriptedCrew({"a": Script(), "b": Script(shows=shows)})
+
+    if unsure_times == 1:
+        assert run(tmp_path, crew)[1] is None
+        return
+    with pytest.raises(RunError, match=r"^b: its clock is known to ± 8\.00 s only\. .* nothing was laid out"):
+        run(tmp_path, crew)
+    assert [script.plan for script in crew.scripts.values()] == [None, None]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_who_was_gone_before_the_run_was_planned_ends_it_in_a_line(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ from assay.results import Cache, Finding
 
 NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
+DIRECT = "direct"
+"""Condition of what passes the page cache by."""
 BYTE_BALANCE = "byte_balance"
 """The method by which storage's bytes tell the hit ratio."""
 
@@ -57,7 +59,7 @@ def cache_of(subject: Subject, hit: HitRatio) -> Cache:
     elif subject.operation.direction == "write":
         verdict = _write_verdict(subject)
     return Cache(
-        condition="direct" if subject.is_direct else subject.record.phase.cache.value,
+        condition=DIRECT if subject.is_direct else subject.record.phase.cache.value,
         hit_ratio=hit.value,
         resident_before=resident_share(subject, events.Moment.BEFORE),
         resident_after=resident_share(subject, events.Moment.AFTER),

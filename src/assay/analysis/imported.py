@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from assay import results
 from assay.analysis import findings
+from assay.analysis.cache import DIRECT
 from assay.analysis.histogram import QUANTILES, samples_needed
 from assay.analysis.labels import key_of, with_distinct_labels
 from assay.analysis.record import RunRecord
@@ -171,7 +172,7 @@ def _result(figure: Claim, repeat: int, tool: str) -> Result:
         time_budget=_NO_BUDGET,
         efficiency=_NO_COST,
         cache=Cache(
-            condition="direct" if figure.is_direct else "unknown",
+            condition=DIRECT if figure.is_direct else "unknown",
             hit_ratio=None,
             resident_before=None,
             resident_after=None,

@@ -56,6 +56,8 @@ class PhaseRecord:
     """Of a sum over clients that ends where one was lost: when each worker and each lost client was at work until then."""
     is_sum_of_clients: bool = False
     """Whether several clients did it."""
+    common_ns: frozenset[int] = frozenset()
+    """Of a sum over clients: times of its grid at which all of them counted. Who was paused did not."""
 
     @property
     def intervals(self) -> Rows:
@@ -315,6 +317,7 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
                 phase,
                 until_cut=at_work_until_cut(times.phases[phase.index], happened),
                 is_sum_of_clients=len(times.phases[phase.index].clients) > 1,
+                common_ns=times.phases[phase.index].common_ns,
             )
             for phase in together.phases
         ),

@@ -7,13 +7,15 @@ started later by more is put as many whole intervals later on. A tick is never b
 interval, so that it is numbered by rounding down. The last tick of a phase may be anywhere: it has a place of its own where
 the one before has its place.
 
-A phase's sum ends with the last interval of the first client that was lost in it: beyond, it would be one of fewer clients.
+A phase's sum ends with the last interval of the first client that was lost in it, or before, where another was paused then:
+beyond, it would be one of fewer clients.
 A client that was lost is lost in a phase where its stream has no end of it, or the end is that of an engine that stopped
 because its leader or its worker was gone; what was collected of it later reaches to there.
 A client that did nothing in a phase is not in its sum, nor is one of which no interval is on record.
 """
 
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -86,6 +88,12 @@ class PhaseOfSet:
     """Clients of the sum whose streams do not have its end: it ends with the first of their last intervals."""
     edges_ns: IntArray
     """Begin of the grid, then the end of each interval up to where the sum ends."""
+
+    @property
+    def common_ns(self) -> frozenset[int]:
+        """Edges at which all clients of the sum counted."""
+        of_each = [one.set_ns for one in self.clients.values()]
+        return frozenset(functools.reduce(np.intersect1d, of_each).tolist()) if of_each else frozenset()
 
     @property
     def is_whole(self) -> bool:
@@ -228,6 +236,9 @@ def _phase(
     if cut_by:
         ends = counted.filter(pl.col(CLIENT).is_in(cut_by)).group_by(CLIENT).agg(pl.col("number").max())
         counted = counted.filter(pl.col("number") <= ends["number"].min())
+        # What others counted across the end is not in the sum: it ends where all of them counted.
+        common = counted.group_by("number").len().filter(pl.col("len") == len(of_sum))["number"]
+        counted = counted.filter(pl.col("number") <= common.max()) if len(common) else counted
     edges = _edges(counted, grid)
     placed = ticks.join(edges, on="number", how="left").with_columns(
         set_ns=pl.col("set_ns").fill_null(grid.begin_ns + pl.col("number") * grid.interval_ns)

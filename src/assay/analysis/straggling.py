@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from assay.analysis import thresholds
+from assay.analysis.cache import DIRECT
 from assay.analysis.limiter.conclusion import CLIENT_CPU
 from assay.analysis.rows import NS_PER_S
 from assay.results import Finding, Result, TimeBudget
@@ -64,6 +65,8 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
             yield f"its own CPU: {waited.text}"
     usual, count = Counter(result.measures for result in others).most_common(1)[0]
     is_told_apart = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
+    # Direct I/O has no page cache: what it is served by differs with what backing files and other clients of a machine read.
+    is_told_apart &= own.cache.condition != DIRECT
     if is_told_apart and count >= thresholds.MOST_OF_IT * len(others):
         yield f"its cache: it measured {own.measures.words}, and most others {usual.words}"
     yield from _by_size(own, others)

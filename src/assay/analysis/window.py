@@ -11,7 +11,8 @@ and last completion:
 - below 0.80: a sum means nothing.
 
 A sum over clients is trimmed to the intervals inside that time wherever more than 0.1 % of the span is outside: clients that
-start or end 70 ms apart in 3.5 s would make it 2 % too small.
+start or end 70 ms apart in 3.5 s would make it 2 % too small. Intervals at its ends in which a client was paused are not in
+it: the client counts with its next tick what it did before.
 
 `Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of
 the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a worker with
@@ -108,7 +109,7 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     if record.is_sum_of_clients:
         whole_from = 1 - 2 * thresholds.SUM_OUTSIDE
         outside_ns = int(thresholds.SUM_OUTSIDE * span.seconds * NS_PER_S)
-    if overlap < whole_from and (inside := _inside(record, at_work.common, outside_ns)):
+    if overlap < whole_from and (inside := _where_all_counted(record, _inside(record, at_work.common, outside_ns))):
         counted = Span(inside[0].begin_ns, inside[-1].end_ns)
         return Window(Span(counted.begin_ns, min(counted.end_ns, end_ns)), counted, at_work, is_trimmed=True)
     if overlap < thresholds.OVERLAP_WHOLE:
@@ -135,6 +136,13 @@ def _inside(record: PhaseRecord, limits: Span, tolerance_ns: int) -> Sequence[Sp
         for interval in record.grid
         if interval.begin_ns >= limits.begin_ns - tolerance_ns and interval.end_ns <= limits.end_ns + tolerance_ns
     ]
+
+
+def _where_all_counted(record: PhaseRecord, inside: Sequence[Span]) -> Sequence[Span]:
+    """Leave out, of a sum over clients, intervals at either end that are a part of one of a client's own: it was paused."""
+    begins = [place for place, interval in enumerate(inside) if interval.begin_ns in record.common_ns]
+    ends = [place for place, interval in enumerate(inside) if interval.end_ns in record.common_ns]
+    return inside[begins[0] : ends[-1] + 1] if begins and ends and begins[0] <= ends[-1] else inside
 
 
 def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:

@@ -1,4 +1,6 @@
-"""Is there room for the data on every client? Asked of all before any of them lays out a file.
+"""Can every client be told when to start, and is there room for the data? Asked of all before any of them lays out a file.
+
+A clock that is not read surely enough is asked for a second time: a machine that is busy may answer late once.
 
 Only sets whose sizes are fixed, and which are written anew, are counted, and of these the most of one phase: a load that is
 refused here cannot fit. What is left the engine refuses when it lays a set out. Clients that say that they are on one
@@ -7,12 +9,43 @@ machine share its file systems.
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from assay.clocks import ClockReading
+from assay.cluster.clock_rules import MOST_BOUND_NS
+from assay.cluster.crew import Crew
 from assay.errors import RunError
 from assay.host.facts import MACHINE_ID_FACT, Fact, FactValue
 from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Reuse
-from assay.units import format_bytes, format_names
+from assay.units import format_bytes, format_names, format_ns
 
+_TIMES = 2
 _Facts = Mapping[str, FactValue]
+
+
+def read_first_clocks(crew: Crew) -> Mapping[str, ClockReading]:
+    """Read every client's clock before it does anything.
+
+    Raises:
+        RunError: a clock is not known well enough to agree a start; the text has whose, and why.
+    """
+    read: dict[str, ClockReading] = {}
+    for _ in range(_TIMES):
+        for name, found in crew.read_clocks().items():
+            read[name] = min(found, read.get(name, found), key=lambda one: one.bound_ns)
+        unsure = {name: read.get(name) for name in crew.stations if not _is_sure(read.get(name))}
+        if not unsure:
+            return read
+    reasons = "; ".join(
+        f"{name}: its clock {f'is known to ± {format_ns(one.bound_ns)} only' if one else 'could not be read'}"
+        for name, one in unsure.items()
+    )
+    raise RunError(
+        f"{reasons}. No start can be agreed, and nothing was laid out on any client; look at the link, or leave the client"
+        " out"
+    )
+
+
+def _is_sure(found: ClockReading | None) -> bool:
+    return found is not None and found.bound_ns <= MOST_BOUND_NS
 
 
 def check_room_of_clients(

@@ -1,9 +1,10 @@
 """Lead a Plan over several clients and keep everything in a bundle.
 
-Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read, and each
-is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says what the
-others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept. Of who says
-what no client can have said (`client_rules.py`) nothing is kept, and nobody is waited for without end (`patience.py`).
+Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read again,
+and each is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says
+what the others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept. Of
+who says what no client can have said (`client_rules.py`) nothing is kept, and nobody is waited for without end
+(`patience.py`).
 """
 
 import sys
@@ -26,7 +27,7 @@ from assay.cluster.crew import Crew, Ended, Gone, Heard, Said
 from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
 from assay.cluster.patience import Patience
-from assay.cluster.preflight import check_room_of_clients
+from assay.cluster.preflight import check_room_of_clients, read_first_clocks
 from assay.cluster.relayed import RelayedStreams
 from assay.cluster.set_client import SetClient, now
 from assay.cluster.set_clocks import SetClocks, lead_ns
@@ -99,7 +100,8 @@ def run_set(  # noqa: D417 - the rest is what it says
 
     Raises:
         InputError: the Plan cannot be shared so.
-        RunError: a client or the folder for runs cannot be used, or a client has no room; nothing was done then.
+        RunError: a client or the folder for runs cannot be used, or a client has no room or no clock that can be read;
+            nothing was done then.
     """
     loads = [name for name, station in crew.stations.items() if station.role is Role.LOAD]
     plans = dict(share_plan(plan, share, loads, directories=directories))
@@ -109,12 +111,22 @@ def run_set(  # noqa: D417 - the rest is what it says
     hostnames = {name: crew.stations[name].hostname for name in laying_out}
     check_room_of_clients({name: plans[name] for name in laying_out}, seen, hostnames)
 
+    clocks = read_first_clocks(crew)
     fetched: list[str] = []
 
     def work(bundle: RunBundle, stops: Stops) -> None:
         bundle.record_facts(facts)
         leading = _Leading(
-            bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener, reached=reached
+            bundle,
+            stops,
+            crew,
+            plans,
+            seen,
+            clocks=clocks,
+            share=share,
+            on_lost=on_lost,
+            listener=listener,
+            reached=reached,
         )
         try:
             leading.run()
@@ -160,6 +172,7 @@ class _Leading:
         plans: Mapping[str, Plan],
         seen: Mapping[str, tuple[Fact, ...]],
         *,
+        clocks: Mapping[str, ClockReading],
         share: Share,
         on_lost: OnLost,
         listener: Listener,
@@ -171,6 +184,8 @@ class _Leading:
             name: SetClient(station, seen.get(name, ()), ClientRules(plans[name], self._since_begun_ns))
             for name, station in crew.stations.items()
         }
+        for name, client in self._clients.items():
+            client.readings += [clocks[name]] if name in clocks else []
         self._begun = now()
         self._patience = Patience()
         self._clocks = SetClocks(crew, self._clients)
@@ -189,7 +204,6 @@ class _Leading:
         """Until no client has anything more to say."""
         loads = self._loads
         self._listener.begin(self._plan, loads)
-        self._read_clocks()
         self.write_down()
         with RelayedStreams(self._bundle.stream_path) as streams:
             for name in self._clients:

@@ -6,7 +6,6 @@ output. A number that some other process has by now, or a run of another machine
 
 import dataclasses
 import os
-import time
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +19,6 @@ from assay.ownership import is_own_folder
 
 _LONGEST_HELLO_BYTES: Final = 1 << 20
 _STREAM: Final = files.STREAMS.replace("*", files.ALONE)
-_START_FIELD: Final = 19
-"""Of /proc/PID/stat, counted from the state of the process: when it was started (proc(5))."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,20 +62,3 @@ def under_way(folder: Path) -> UnderWay | None:
     except (OSError, BundleError, msgspec.DecodeError):
         return None
     return UnderWay(folder, hello)
-
-
-def started_ns() -> int:
-    """Say when this program was started, on CLOCK_MONOTONIC.
-
-    Loading Python takes a while, the longer the busier the machine: what the user meant was then. It is as long ago as this
-    process ran or waited for a CPU (/proc/self/schedstat), but not before it was made. That time alone would not do:
-    a shell that has `assay mark` for its last command becomes it, and may have waited for long before.
-    """
-    now_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    try:
-        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-        made_ns = int(fields[_START_FIELD]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        ran_ns, waited_ns, *_ = map(int, Path("/proc/self/schedstat").read_text().split())
-    except (OSError, ValueError, IndexError):
-        return now_ns
-    return now_ns - max(0, min(since_boot_ns - made_ns, ran_ns + waited_ns))
