@@ -19,6 +19,7 @@ import numpy as np
 from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.client_records import load_clients
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones, groups
@@ -100,6 +101,8 @@ class Reported:
     """errno of what failed most often, or ended the run before the job was done; 0: nothing."""
     user_percent: float
     system_percent: float
+    clients: int
+    """Whose workers these are."""
 
     def of(self, name: str) -> Direction | None:
         """Give a direction, None where it has none."""
@@ -168,9 +171,9 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         else 0.0
         for name in ("user_cpu_ns", "system_cpu_ns")
     )
-    return Reported(
-        job, group, sum(member.workers for member in members), directions, _error(run, members, found), user, system
-    )
+    clients = len(load_clients(run)) or 1
+    workers = clients * sum(member.workers for member in members)
+    return Reported(job, group, workers, directions, _error(run, members, found), user, system, clients)
 
 
 def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[_Part]) -> int:
