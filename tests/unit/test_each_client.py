@@ -13,7 +13,6 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle.client_set import Role
 from assay.cli import app
-from assay.errors import InputError
 from assay.report import html
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
@@ -167,11 +166,3 @@ def test_what_is_said_of_all_clients_alike_is_said_once() -> None:
 
     assert "==== client" not in alike
     assert apart.count("==== client") in {0, 2}
-
-
-def test_a_tool_whose_work_is_a_list_takes_no_clients() -> None:
-    done = CliRunner().invoke(app, ["postmark", "--hosts", "local:2"])
-
-    assert isinstance(done.exception, InputError)
-    assert "lists are not handed to clients" in str(done.exception)
-    assert done.output == ""
