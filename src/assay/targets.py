@@ -149,7 +149,7 @@ def _named(directory: Path) -> Path:
     """Take a directory of other machines by its name; raises InputError."""
     if not directory.is_absolute() or ".." in directory.parts:
         raise InputError(
-            f"{directory}: with several clients a directory is named from the root on, such as /mnt/scratch"
+            f"{directory}: with several clients a directory is named from the root on and without '..', such as /mnt/scratch"
         )
     if not _is_text(directory):
         raise InputError(f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is")

@@ -1,147 +1,289 @@
-"""Classic tools with three clients: each path prints the same numbers, those of the clients' own records.
+"""Classic tools with several clients: each path prints the same numbers, those of the clients' own records.
 
-The truth is a sum over the tables and events of the bundle, made here without Assay's analysis.
+The truth is a sum over the tables and events of the bundle, made without Assay's analysis (`client_truths.py`).
+`ASSAY_CLIENTS=all` runs every tool with three clients of this machine and with two by ssh, on every path.
 """
 
 import json
-import math
+import os
 import re
-import statistics
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from e2e.command import MEASURED, Assay, need_command
+from e2e.client_records import NS_PER_S, ClientRecords, bounds, common_ns, may_have_sum, must_have_sum
+from e2e.client_truths import FIO_S, TOOLS, Row, Tool, fold
+from e2e.command import COMMAND, MEASURED, Assay, need_command
+from e2e.many_clients import shared_variables
+from testbed.netlab import NetLab, net_lab
+from unit.test_worksheet import biff_cells
 
-CLIENTS = ("local-1", "local-2", "local-3")
-HOSTS = ("--hosts", "local:3", "--no-report", "--quiet")
-BLOCKS, BLOCK_KIB = 64, 4
-LINES = {
-    "iozone": rf"^ +{BLOCKS * BLOCK_KIB} +{BLOCK_KIB} +(\d+) +(\d+)",
-    "vxbench": r"^(?:user 1|total): +[\d.]+ sec +([\d.]+) KB/s",
-}
-"""The numbers of a tool's text that are held against the records."""
+IS_WHOLE = os.environ.get("ASSAY_CLIENTS") == "all"
+CASES = (
+    [(place, tool) for place in ("local", "ssh") for tool in TOOLS]
+    if IS_WHOLE
+    else [("local", tool) for tool in ("iozone", "vxbench", "filebench", "fio")]
+)
+UNITS = {"us": Decimal(1000), "ms": Decimal(1_000_000), "s": Decimal(1_000_000_000)}
+"""Of times that are written with one: the truth is in nanoseconds."""
 
-Numbers = dict[str, list[tuple[float, ...]]]
+
+@dataclass(frozen=True)
+class Place:
+    """Where clients are, and the command there."""
+
+    hosts: str
+    clients: tuple[str, ...]
+    data: Path
+    """What is measured, by its name on the clients."""
+    folder: Path
+    """The working directory and the runs, as this test sees them."""
+    run: Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
+    """Run `assay WORDS` in the working directory."""
+
+    def __call__(self, *words: str) -> str:
+        """Run `assay WORDS`, give what it prints."""
+        done = self.run(words)
+        assert done.returncode in MEASURED, f"{' '.join(words)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of a tool with three clients."""
+    """A run of a tool with several clients."""
 
-    assay: Assay
-    folder: Path
+    place: Place
+    tool: Tool
     text: str
 
     @property
-    def bundle(self) -> Path:
-        """Where it is kept."""
-        (found,) = self.assay.runs.glob("*-*-*")
-        return found
+    def clients(self) -> list[ClientRecords]:
+        """What each client of the last run recorded."""
+        last = max(path for path in (self.place.folder / "runs").glob("*-*-*") if path.is_dir())
+        return [ClientRecords(last, name) for name in self.place.clients]
 
-    def intervals(self, client: str) -> pl.DataFrame:
-        """What a client recorded."""
-        return pl.read_parquet(self.bundle / "intervals.parquet").filter(pl.col("client") == client)
-
-    def events(self, client: str, kind: str) -> list[dict[str, Any]]:
-        """What happened to a client."""
-        told = json.loads((self.bundle / "events" / f"{client}.json").read_text())
-        return [event for event in told if event["event"] == kind]
+    def words(self, *words: str) -> list[str]:
+        """Put the clients behind."""
+        return [*words, "--hosts", self.place.hosts, "--no-report", "--quiet"]
 
 
-def iozone_truth(ran: Ran, client: str) -> list[tuple[float, ...]]:
-    """Size of the file by the time in the calls, of the first two tests."""
-    spent = [
-        ran.intervals(client).filter(pl.col("operation") == name)["latency_sum_ns"].sum()
-        for name in ("write", "rewrite")
-    ]
-    return [tuple(math.floor(BLOCKS * BLOCK_KIB / (int(ns) / 1e9)) for ns in spent)]
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetLab]:
+    """Two hosts by ssh."""
+    with net_lab(2, backing=tmp_path_factory.mktemp("lab"), shared=shared_variables()) as made:
+        yield made
 
 
-def vxbench_truth(ran: Ran, client: str) -> list[tuple[float, ...]]:
-    """Bytes by the time from the start to the end of the last write; one worker is all."""
-    (ended,) = ran.events(client, "phase_finished")
-    (worker,) = ended["workers"]
-    rate = int(ran.intervals(client)["bytes"].sum()) / 1024 / ((worker["last_op_ns"] - ended["start_ns"]) / 1e9)
-    return [(rate,), (rate,)]
-
-
-TRUTHS: Mapping[str, Callable[[Ran, str], list[tuple[float, ...]]]] = {
-    "iozone": iozone_truth,
-    "vxbench": vxbench_truth,
-}
-
-
-@pytest.fixture(scope="module", params=TRUTHS)
-def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Ran]:
-    """Each tool once."""
-    need_command()
-    folder = tmp_path_factory.mktemp(request.param)
-    (folder / "data").mkdir()
-    data = folder / "data"
-    words = {
-        "iozone": ("-s", f"{BLOCKS * BLOCK_KIB}k", "-r", f"{BLOCK_KIB}k", "-i", "0", "-b", folder / "x.csv"),
-        "vxbench": ("-w", "write", "-i", f"iosize={BLOCK_KIB}k,iocount={BLOCKS}", data / "file"),
-    }[request.param]
+def local_place(folder: Path) -> Place:
+    """Three clients of this machine."""
     assay = Assay(runs=folder / "runs")
-    done = assay(request.param, *words, *HOSTS, cwd=data, check=MEASURED)
-    return request.param, Ran(assay, folder, done.stdout)
+    clients = ("local-1", "local-2", "local-3")
+    return Place("local:3", clients, folder / "data", folder, lambda words: assay(*words, cwd=folder / "work"))
 
 
-def numbers_of(tool: str, text: str) -> Numbers:
-    """Numbers of a text by the words above them: `client local-1`, `mean`, ..."""
+def ssh_place(lab: NetLab, tool: str) -> Place:
+    """Two hosts; the leader's folder is its own."""
+    here, there = lab.leader.folder / tool, lab.place / tool
+    for host in lab.hosts:
+        (host.folder / tool / "data").mkdir(parents=True)
+
+    def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        argv = ["sh", "-c", 'cd "$0" && exec "$@"', str(there / "work"), str(COMMAND), *words]
+        return lab.run(lab.leader, argv, env={"ASSAY_RUNS": str(there / "runs")})
+
+    return Place("h1,h2", ("h1", "h2"), there / "data", here, run)
+
+
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Each tool once in each place."""
+    need_command()
+    where, name = request.param
+    tool = TOOLS[name]
+    if where == "ssh":
+        place = ssh_place(request.getfixturevalue("lab"), name)
+    else:
+        place = local_place(tmp_path_factory.mktemp(name))
+        place.data.mkdir()
+    (place.folder / "work").mkdir(parents=True)
+    for file, text in tool.files.items():
+        (place.folder / "work" / file).write_text(text.replace("DATA", str(place.data)))
+    made = Ran(place, tool, "")
+    words = [word.replace("DATA", str(place.data)) for word in tool.words]
+    return Ran(place, tool, place(*made.words(*words)))
+
+
+def test_the_text_has_the_clients_records_and_then_all_of_them(ran: Ran) -> None:
+    assert_text(ran, ran.text)
+
+
+def test_every_other_path_has_the_same(ran: Ran) -> None:
+    assert ran.place("show", "last", "--classic") == ran.text
+    own = {one.client: ran.place("show", "last", "--classic", "--client", one.client) for one in ran.clients[:2]}
+    for one in ran.clients[:2]:
+        assert_rows(ran.tool.found(own[one.client]), ran.tool.truth(one), ran.tool)
+        assert ran.tool.adds_up or f"==== client {one.client}\n{own[one.client]}" in ran.text
+    assert_document(ran, json.loads(ran.place("show", "last", "--json")))
+    assert_files(ran)
+    if ran.tool is TOOLS["vxbench"] or IS_WHOLE:
+        again = ran.place(*ran.words("rerun", "last"))
+        assert_text(ran, again)
+
+
+@pytest.mark.skipif(not IS_WHOLE, reason="ASSAY_CLIENTS=all draws reports and reads documents of reruns")
+def test_report_and_document_of_a_rerun_are_of_these_clients(ran: Ran) -> None:
+    page = ran.place.folder / "work" / "page.html"
+    ran.place("report", "last", "-o", "page.html")
+    drawn = page.read_text()
+    assert all(one.client in drawn for one in ran.clients)
+
+    assert_document(ran, json.loads(ran.place(*ran.words("rerun", "last", "--json"))))
+    assert_text(ran, ran.place("show", "last", "--classic"))
+
+
+def test_a_tool_that_takes_no_clients_is_refused_before_it_prints(tmp_path: Path) -> None:
+    (tmp_path / "mail").write_text("run\nquit\n")
+    assay = Assay(runs=tmp_path / "runs")
+
+    done = assay("postmark", "mail", "--hosts", "local:3", cwd=tmp_path, check=2)
+
+    assert done.stdout == ""
+    assert "lists are not handed to clients" in done.stderr
+    assert not list(tmp_path.glob("runs/*-*"))
+
+
+# -- what is held against the records ----------------------------------------------------------------------------------
+
+
+def assert_text(ran: Ran, text: str) -> None:
+    """Hold a whole text against the records of the last run."""
+    clients, tool = ran.clients, ran.tool
+    if tool.adds_up:
+        (assert_fio if tool is TOOLS["fio"] else assert_vdbench)(clients, text)
+        return
     parts = re.split(r"^==== (.*)$", text, flags=re.MULTILINE)[1:]
-    named = {name.removesuffix(" of 3 clients"): part for name, part in zip(parts[::2], parts[1::2], strict=True)}
-    found = {}
-    for name, part in named.items():
-        lines = re.findall(LINES[tool], part, re.MULTILINE)
-        found[name] = [tuple(map(float, (line,) if isinstance(line, str) else line)) for line in lines]
-    return found
+    found = {name: tool.found(part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+    truths = {f"client {one.client}": tool.truth(one) for one in clients}
+    folds = () if tool is TOOLS["iozone-t"] else ("mean", "slowest", "fastest")
+    sums = [f"all {len(clients)} clients"] if tool.together else []
+    assert list(found) == [*truths, *sums, *(f"{how} of {len(clients)} clients" for how in folds)]
+    for name, truth in truths.items():
+        assert_rows(found[name], truth, tool)
+    for name in sums:
+        assert tool.together is not None
+        assert_rows(found[name], tool.together(clients), tool, may_lack=True)
+        each = len(found[name]) // len(clients[0].phases)
+        for index in range(len(clients[0].phases)):
+            is_sum = "n/a" not in found[name][index * each : (index + 1) * each]
+            assert may_have_sum(clients, index) if is_sum else not must_have_sum(clients, index)
+    for how in folds:
+        rows = [fold(rows, how) for rows in zip(*truths.values(), strict=True)]
+        assert_rows(found[f"{how} of {len(clients)} clients"], rows, tool)
 
 
-def test_the_text_has_the_clients_records_and_then_all_of_them(ran: tuple[str, Ran]) -> None:
-    tool, of = ran
-    truths = {client: TRUTHS[tool](of, client) for client in CLIENTS}
-
-    found = numbers_of(tool, of.text)
-    sums = ["all 3 clients"] if tool == "vxbench" else []
-    assert list(found) == [*(f"client {client}" for client in CLIENTS), *sums, "mean", "slowest", "fastest"]
-    for client, truth in truths.items():
-        assert_equal(found[f"client {client}"], truth)
-    for name, fold in (("mean", statistics.fmean), ("slowest", min), ("fastest", max)):
-        by_row = zip(*(found[f"client {client}"] for client in CLIENTS), strict=True)
-        truth = [tuple(fold(cells) for cells in zip(*rows, strict=True)) for rows in by_row]
-        assert_equal(found[name], truth)
-
-
-def assert_equal(found: list[tuple[float, ...]], truth: list[tuple[float, ...]]) -> None:
-    """Hold printed numbers against true ones, to the last digit that is printed: of whole numbers one, else a tenth."""
-    assert len(found) == len(truth) > 0
-    for row, wanted in zip(found, truth, strict=True):
-        assert row == pytest.approx(wanted, abs=1 if all(float(cell).is_integer() for cell in row) else 0.06)
+def assert_rows(found: Sequence[str], rows: Sequence[Row], tool: Tool, *, may_lack: bool = False) -> None:
+    """Hold printed numbers against true ones, to the last digit that is printed."""
+    truths = [cell for row in (*rows, *tool.closing(rows)) for cell in row.cells]
+    assert len(found) == len(truths) > 0
+    for number, (printed, truth) in enumerate(zip(found, truths, strict=True)):
+        value = re.fullmatch(r"([\d.E+-]+?)(us|ms|s)?", printed)
+        if value is None or truth is None or "++" in printed:
+            is_shown = value is not None and "++" not in printed
+            assert not is_shown, (number, printed, truth)
+            assert truth is None or may_lack, (number, printed, truth)
+            continue
+        scale = UNITS.get(value[2], Decimal(1))
+        exponent = Decimal(value[1]).as_tuple().exponent
+        assert isinstance(exponent, int)
+        step = float(scale * Decimal(10) ** exponent)
+        allowed = step * (1.0 if tool.is_cut else 0.5) * (1 + 1e-6) + 1e-9 * abs(truth)
+        assert abs(float(Decimal(value[1]) * scale) - truth) <= allowed, (number, printed, truth)
 
 
-def test_every_other_path_has_the_same(ran: tuple[str, Ran]) -> None:
-    tool, of = ran
+def assert_document(ran: Ran, document: dict[str, Any]) -> None:
+    """Hold a result document against the records of the last run."""
+    clients = {one.client: one for one in ran.clients}
+    indices = {phase["name"]: index for index, phase in reversed([*enumerate(ran.clients[0].phases)])}
+    results = document["results"]
+    assert {result["client"] for result in results} == {None, *clients}
+    for result in results:
+        one = clients.get(result["client"])
+        if one is not None and result["operation"] != "*":
+            rows = one.of(indices[result["phase"]] + result["repeat"], [result["operation"]], result["job"])
+            assert result["ops"] <= rows["ops"].sum()
+            assert result["errors"] == 0
+        elif one is None:
+            index = indices[result["phase"]] + result["repeat"]
+            assert result["iops"] is None or may_have_sum([*clients.values()], index)
+            assert result["iops"] is not None or not result["ops"] or not must_have_sum([*clients.values()], index)
 
-    assert of.assay("show", "last", "--classic", check=MEASURED).stdout == of.text
-    alone = of.assay("show", "last", "--classic", "--client", "local-2", check=MEASURED).stdout
-    lines = re.findall(LINES[tool], alone, re.MULTILINE)
-    assert len(lines) == len(TRUTHS[tool](of, "local-2"))
-    results = json.loads(of.assay("show", "last", "--json", check=MEASURED).stdout)["results"]
-    assert {result["client"] for result in results} == {None, *CLIENTS}
-    if tool == "vxbench":
-        assert bool(numbers_of(tool, of.text)["all 3 clients"]) == (results[0]["iops"] is not None)
-    assert all(f"x-{client}.csv" in os_names(of.folder) for client in CLIENTS) is (tool == "iozone")
-    if tool == "vxbench":
-        again = of.assay("rerun", "last", *HOSTS, check=MEASURED).stdout
-        assert list(numbers_of(tool, again)) == list(numbers_of(tool, of.text))
+
+def assert_files(ran: Ran) -> None:
+    """Hold the files of each client, or of all, against the text."""
+    work = ran.place.folder / "work"
+    for name in ran.tool.writes:
+        if ran.tool.adds_up:
+            assert ran.text.splitlines()[0] in (work / name).read_text() or name == "flatfile.html"
+            continue
+        assert not (work / name).exists()
+        for one in ran.clients:
+            stem, _, suffix = name.rpartition(".")
+            cells = [value for *_, value in biff_cells((work / f"{stem}-{one.client}.{suffix}").read_bytes())]
+            rates = [row.cells[0] for row in ran.tool.truth(one)]
+            wanted = rates[::6] if ran.tool is TOOLS["iozone-t"] else rates
+            numbers = [cell for cell in cells if isinstance(cell, float)]
+            assert all(any(cell == pytest.approx(rate, abs=0.01) for cell in numbers) for rate in wanted), (
+                cells,
+                wanted,
+            )
 
 
-def os_names(folder: Path) -> set[str]:
-    """Names in a folder."""
-    return {path.name for path in folder.iterdir()}
+def assert_fio(clients: Sequence[ClientRecords], text: str) -> None:
+    """Hold the sum of fio's job against what all clients did, and by the time that it gives."""
+    (job,) = json.loads(text)["jobs"]
+    begin, end, share = common_ns(clients, 0)
+    # A window of whole intervals begins and ends at most two of them inside of the common time.
+    edge = 2 * NS_PER_S * max(float(one.table("intervals", 0)["dt_s"].max()) for one in clients)  # type: ignore[arg-type]
+    for name in ("read", "write"):
+        part = job[name]
+        if part["iops"] is None:
+            assert not must_have_sum(clients, 0)
+            continue
+        assert may_have_sum(clients, 0)
+        assert part["iops"] == pytest.approx(part["total_ios"] / part["runtime"] * 1000, rel=1e-2)
+        assert part["bw_bytes"] == pytest.approx(part["iops"] * 4096, rel=1e-3)
+        least, _ = bounds(clients, 0, [name], (begin + edge, end - edge))
+        assert least <= part["total_ios"] <= sum(one.sum(0, name) for one in clients)
+        longest_ns = max((end - begin) / share, FIO_S * NS_PER_S)
+        assert end - begin - 2 * edge <= part["runtime"] * 1e6 <= longest_ns + edge
+
+
+def assert_vdbench(clients: Sequence[ClientRecords], text: str) -> None:
+    """Hold the sum in each line against what all clients did between its time and that of the line before."""
+    lines = re.findall(r"^([\d:.]+) +(\d+|avg_\d+-\d+) +(\S+)", text, re.MULTILINE)
+    (started,) = re.findall(r"^([\d:.]+) Starting", text, re.MULTILINE)
+    start_ns = min(one.zero_ns + one.finished(0)["start_ns"] for one in clients)
+
+    def since_start_ns(clock: str) -> float:
+        then, now = (
+            sum(float(part) * 60.0**at for at, part in enumerate(reversed(one.split(":")))) for one in (started, clock)
+        )
+        return float(start_ns + (now - then) % 86_400 * NS_PER_S)
+
+    ends = {label: since_start_ns(clock) for clock, label, _ in lines}
+    assert len(lines) >= 3
+    for _, label, rate in lines:
+        first, _, last = label.removeprefix("avg_").partition("-")
+        begin = ends.get(str(int(first) - 1), start_ns)
+        end = ends[last or first]
+        if rate == "n/a":
+            assert not must_have_sum(clients, 0)
+            continue
+        least, most = bounds(clients, 0, ["wd1 read", "wd1 write"], (begin, end))
+        seconds = (end - begin) / NS_PER_S
+        assert 0.99 * least <= float(rate) * seconds <= 1.01 * most, label

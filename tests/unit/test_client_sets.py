@@ -488,13 +488,15 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     assert of_client(document, "h1")[0].ops == 10_000
 
 
-def test_a_window_without_an_interval_has_no_sum() -> None:
-    late = Client("h2", steady(1000, seconds=0.9), late_ns=100_000_000)
+@pytest.mark.parametrize(("late_ms", "why"), [(50, "start-skew-kept"), (300, "sum-invalid")])
+def test_a_window_without_an_interval_has_no_sum(late_ms: int, why: str) -> None:
+    late = Client("h2", steady(1000, seconds=0.9), late_ns=late_ms * 1_000_000)
 
     document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(1000, seconds=0.9)), late]))
 
     (sum_,) = sums(document)
-    assert "start-skew-kept" in ids(sum_)
+    assert ids(sum_) & {"start-skew-kept", "sum-invalid"} == {why}
+    assert "sum" in text_of(sum_, why)
     assert (sum_.iops, document.sums[0].jain) == (None, None)
     assert [rate.iops for rate in document.sums[0].rates] == pytest.approx([1000, 1000], rel=1e-2)
 

@@ -880,7 +880,7 @@ def test_where_there_is_no_sum_no_rate_of_all_is_shown(apart: tuple[RunRecord, D
     each = out.file.getvalue()  # type: ignore[attr-defined]
     html = page(run, document)
 
-    assert "no sum, for they shared too little of the time" in shown
+    assert "no sum   row 1: all were at work together for too short a time" in shown
     assert not re.search(r"Jain|straggler|times", shown[shown.index("clients ") :].split("starts")[0])
     assert "no sum, each by itself of 2 clients" in each
     rows = [line.split()[:4] for line in each.splitlines() if re.match(r"h[12] +\d+\.?\d* +n/a", line)]

@@ -184,11 +184,3 @@ def test_decode_and_import_read_the_figures_of_each_client_and_no_folded_one(wor
     assert [original.machine for original in originals(str(tmp_path / "x"))] == ["a", "b"]
     with pytest.raises(InputError, match="that of client b is not"):
         read_captured(text.replace("Command line", "Words", 2).replace("Words", "Command line", 1), "x")
-
-
-def test_a_tool_whose_work_is_a_list_takes_no_clients() -> None:
-    done = CliRunner().invoke(app, ["postmark", "--hosts", "local:2"])
-
-    assert isinstance(done.exception, InputError)
-    assert "lists are not handed to clients" in str(done.exception)
-    assert done.output == ""

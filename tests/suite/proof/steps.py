@@ -131,6 +131,13 @@ STEPS: tuple[Step, ...] = (
         minutes=5,
     ),
     Step(
+        id="clients",
+        proves="Each classic tool prints the clients' own records on every path, with three clients here and two by ssh.",
+        command=run_pytest("tests/e2e/test_classic_clients.py"),
+        env={"ASSAY_CLIENTS": "all"},
+        minutes=8,
+    ),
+    Step(
         id="calls",
         proves="A run whose n-th system call fails is sealed or reports that it is not, with each error of each call.",
         command=run_pytest("-s", "tests/e2e/test_nth_system_call.py"),

@@ -23,7 +23,8 @@ def judge(case: Case) -> Iterable[Finding]:
         yield from _skew(window.at_work, is_trimmed=window.is_trimmed)
         yield from _outstanding(record.finished, window.at_work)
         yield from _idle(record.finished)
-    if window.lacks_interval:
+    is_told = record.is_sum_of_clients and window.at_work and window.at_work.overlap < thresholds.OVERLAP_SUM
+    if window.lacks_interval and not is_told:
         yield _nothing_inside(record, window.at_work)
 
 
@@ -38,10 +39,12 @@ def _unfinished(record: PhaseRecord) -> Finding:
 
 def _nothing_inside(record: PhaseRecord, at_work: AtWork | None) -> Finding:
     if at_work and at_work.overlap < thresholds.OVERLAP_WHOLE:
+        kept = "the number is from the whole span, in which some workers were missing."
+        if record.is_sum_of_clients:
+            kept = "there is no sum, and each client has its own rate."
         return findings.warning(
             "start-skew-kept",
-            "No whole interval lies inside the time that all workers share, so the number is from the whole span, in"
-            " which some workers were missing.",
+            f"No whole interval lies inside the time that all workers share, so {kept}",
             "Run longer, or sample more often.",
         )
     return findings.invalid(

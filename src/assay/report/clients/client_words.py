@@ -9,6 +9,7 @@ from assay.report.clients.told_sums import ToldSum, told_sums
 from assay.results import ClientOfRun, Document
 from assay.units import format_names, format_ns, format_number, format_percent, format_seconds
 
+NO_SUM = "all were at work together for too short a time; --clients has each client's own rate"
 _MOST_LOST = 3
 
 
@@ -95,7 +96,7 @@ def range_words(told: ToldSum) -> str:
     """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
     ordered = told.slowest_first
     if not told.is_sum:
-        return "no sum, for they shared too little of the time; --clients has each client's own rate"
+        return f"no sum: {NO_SUM}"
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from assay.analysis.set_views import sums_of
 from assay.outward import one_line
 from assay.report.clients.client_words import (
+    NO_SUM,
     clocks_words,
     lost_words,
     range_words,
@@ -15,6 +17,7 @@ from assay.report.clients.client_words import (
 )
 from assay.report.clients.collect_words import collect_words
 from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.row_numbers import where_words
 from assay.report.wrapping import wrap
 from assay.results import Document
 
@@ -32,7 +35,8 @@ def clients_block(document: Document, width: int) -> list[Text]:
         lines += _entry("lost", said, width, style="bold red")
     for said in collect_words(document):
         lines += _entry("", said, width)
-    sums = told_sums(document)
+    told_of_all = told_sums(document)
+    sums = [told for told in told_of_all if told.is_sum]
     shown = chosen(sums)
     for told in shown:
         repeat = f", repeat {told.result.repeat + 1}" if told.result.repeat else ""
@@ -41,18 +45,24 @@ def clients_block(document: Document, width: int) -> list[Text]:
             lines += _entry("", said, width)
     if len(shown) < len(sums):
         lines += _entry("", f"and {len(sums) - len(shown):,} more sums", width)
+    if apart := [told for told in told_of_all if not told.is_sum]:
+        lines += _entry("no sum", f"{_rows(document, apart)}: {NO_SUM}", width)
     for key, said in (("starts", starts_words(document)), ("clocks", clocks_words(document)), ("each", _how(document))):
         lines += _entry(key, said, width) if said else []
     return lines
 
 
 def chosen(sums: Sequence[ToldSum], most: int = _MOST_SUMS) -> list[ToldSum]:
-    """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows.
-
-    Those that are none, because the clients did not work together, come before even ones.
-    """
+    """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows."""
     ranked = sorted(range(len(sums)), key=lambda i: (sums[i].found.straggler is None, sums[i].found.jain or 0.0))
     return [sums[i] for i in sorted(ranked[:most])]
+
+
+def _rows(document: Document, apart: Sequence[ToldSum]) -> str:
+    """Write the rows of the table, with their repeats, that sums are in."""
+    labels = {told.result.label for told in apart}
+    sums = sums_of(document)
+    return where_words(sums, [row for row, result in enumerate(sums.results, start=1) if result.label in labels])
 
 
 def _how(document: Document) -> str:

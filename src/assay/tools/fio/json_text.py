@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.client_records import load_clients
 from assay.analysis.device import devices_of
 from assay.analysis.record import RunRecord
 from assay.tools.fio.job_settings import Settings, version
@@ -45,6 +46,8 @@ def json_document(
         "jobs": [_job(one, settings, with_bins=with_bins) for one in found],
         "disk_util": list(_disks(run)),
     }
+    if clients := load_clients(run):
+        document["clients"] = list(clients)
     if not settings.shared:
         del document["global options"]
     return document

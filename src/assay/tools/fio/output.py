@@ -103,7 +103,8 @@ def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
     yield f"fio-3.33 (Assay {version})"
     for one in found:
         yield ""
-        yield f"{one.settings.name}: (groupid={one.group}, jobs={one.workers}): err={one.error:2d}:"
+        of_all = f" sum of {one.clients} clients" if one.clients > 1 else ""
+        yield f"{one.settings.name}: (groupid={one.group}, jobs={one.workers}): err={one.error:2d}:{of_all}"
         for part in one.directions:
             yield from _part(part)
         yield f"  cpu          : usr={one.user_percent:.2f}%, sys={one.system_percent:.2f}%"

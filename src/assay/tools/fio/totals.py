@@ -19,6 +19,7 @@ import numpy as np
 from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.client_records import load_clients
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones, groups
@@ -104,6 +105,8 @@ class Reported:
     """Mean I/Os in flight of a worker when one was issued; 0: there was none, or the job did not end."""
     reap_batch: float
     """Mean I/Os that came back from one wait."""
+    clients: int
+    """Whose workers these are."""
 
     def of(self, name: str) -> Direction | None:
         """Give a direction, None where it has none."""
@@ -172,16 +175,10 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         else 0.0
         for name in ("user_cpu_ns", "system_cpu_ns")
     )
-    return Reported(
-        job,
-        group,
-        sum(member.workers for member in members),
-        directions,
-        _error(run, members, found),
-        user,
-        system,
-        *_in_flight(found),
-    )
+    clients = len(load_clients(run)) or 1
+    workers = clients * sum(member.workers for member in members)
+    depths = _in_flight(found)
+    return Reported(job, group, workers, directions, _error(run, members, found), user, system, *depths, clients)
 
 
 def _in_flight(parts: Sequence[_Part]) -> tuple[float, float]:
