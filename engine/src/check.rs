@@ -2,11 +2,12 @@
 //!
 //! `assay-engine --check-plan` and `--check-events` read a document and write it again from the types that it was read
 //! into. What comes out must be what went in: whatever the twins in Rust and Python disagree about shows as a difference
-//! or as a refusal. `--check-kinds` says of each kind of operation what it makes of names.
+//! or as a refusal. `--check-kinds` gives of each kind of operation what Python keeps sets of.
 
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event};
 use crate::plan::{OpKind, Plan, limits};
+use crate::program::op_rules::OpRules;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Read a Plan, hold its numbers against their limits, and write it again.
@@ -29,11 +30,14 @@ pub fn check_events(input: &str) -> Result<String> {
     Ok(output)
 }
 
-/// Read kinds of operations, one a line, and write what becomes of the set's names beside each.
+/// Read kinds of operations, one a line, and write beside each what becomes of the set's names and of stamps, whether its
+/// file grows, what it asks of the backend, and whether it is of directories.
 pub fn check_kinds(input: &str) -> Result<String> {
     let told = |line: &str| {
         let kind: OpKind = serde_json::from_value(line.into()).map_err(|error| EngineError::Plan(error.to_string()))?;
-        Ok(format!("{line} {:?}\n", kind.rules().names))
+        let OpRules { names, stamps, grows, request, is_of_directories, .. } = kind.rules();
+        let request = request.map_or_else(|| "None".to_owned(), |request| format!("{request:?}"));
+        Ok(format!("{line} {names:?} {stamps:?} {grows:?} {request} {is_of_directories}\n"))
     };
     input.lines().map(told).collect()
 }

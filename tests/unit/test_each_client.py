@@ -180,6 +180,8 @@ def test_decode_and_import_read_the_figures_of_each_client_and_no_folded_one(wor
     rates = [(figure.during.machine, figure.bytes_per_s) for figure in figures]
     # As in the table above; each has written its file twice.
     assert rates == [("a", 4000 * 1024), ("a", 4000 * 1024), ("b", 1000 * 1024), ("b", 1000 * 1024)]
+    # A log of two runs has each client twice.
+    assert [figure.during.machine for figure in read_captured(text + text, "x")[1]] == ["a", "a", "b", "b"] * 2
     (tmp_path / "x").write_text(text)
     assert [original.machine for original in originals(str(tmp_path / "x"))] == ["a", "b"]
     with pytest.raises(InputError, match="that of client b is not"):

@@ -12,9 +12,8 @@ import pytest
 
 from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
-from assay.loads import native, reference
+from assay.loads import native
 from assay.plan import Plan, limits
-from unit.test_native import ROOT
 from unit.test_seams import Check, check, every_plan, hints_of
 
 __all__ = ["check"]
@@ -74,12 +73,6 @@ def test_every_list_of_a_plan_has_limits() -> None:
     kinds = [(name, str(kind)) for part in _below(plan.Value) for name, kind in hints_of(part).items()]
 
     assert {name for name, kind in kinds if kind.startswith("tuple[")} == set(limits.LISTS)
-
-
-def test_the_engine_has_the_table_that_python_has() -> None:
-    kept = (ROOT / reference.ENGINE_LIMITS).read_bytes()
-
-    assert kept == limits.for_engine(), "make it anew: python -m assay.loads.reference"
 
 
 Change = Callable[[Any], None]

@@ -1,4 +1,4 @@
-"""What a load file means: parameters, added steps, repeats, the suites, the examples and the reference page."""
+"""What a load file means: parameters, added steps, repeats, the suites and the examples."""
 
 import hashlib
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 from assay import plan
 from assay.errors import FrontEndError, InputError
-from assay.loads import native, reference, sizing, suites
+from assay.loads import native, sizing, suites
 from assay.loads.locate import locate
 from assay.loads.parameters import declared
 from assay.loads.sequence import changed_sets
@@ -319,12 +319,6 @@ script = { path = "traces/one.ndjson", ops = [{ op = "read", set = "data", size 
     (job,) = made.phases[0].jobs
     assert isinstance(job.body, plan.Script)
     assert job.body.path == str(tmp_path / "traces/one.ndjson")
-
-
-def test_the_reference_page_is_up_to_date() -> None:
-    committed = (ROOT / reference.PAGE).read_text(encoding="utf-8")
-
-    assert committed == reference.page(), "make it anew: python -m assay.loads.reference"
 
 
 def calls_of_parsing(phases: int) -> int:

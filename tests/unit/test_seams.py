@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import typing
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from assay.errors import PlanError
 from assay.events import Control, Event, decode
 from assay.loads.native import _usual_pick
 from assay.loads.sequence import changed_sets
-from assay.plan import Do, Existing, FromSet, Job, Loop, New, Next, Op, OpKind, Phase, Plan
+from assay.plan import Do, Existing, FromSet, Job, Loop, New, Next, Op, OpKind, Phase, Plan, op_rules
 from unit.seam_values import classes_in, enum_values_in, examples, leaves, members_of, values
 
 REPOSITORY = Path(__file__).parents[2]
@@ -241,7 +242,7 @@ def test_rust_knows_the_words_of_every_choice_and_no_others(
 
 def test_loads_make_of_names_what_the_engine_does(check: Check) -> None:
     lines = check("--check-kinds", "\n".join(kind.value for kind in OpKind).encode()).decode().splitlines()
-    names = dict(line.split() for line in lines)
+    names = {line.split()[0]: line.split()[1] for line in lines}
     usual: dict[str, Any] = {"Make": New, "Take": Existing, "Move": Existing}
 
     for kind in OpKind:
@@ -252,6 +253,25 @@ def test_loads_make_of_names_what_the_engine_does(check: Check) -> None:
         assert type(file.pick) is usual.get(becomes, Next), kind
         if becomes in {"Make", "Take", "Move", "Add"}:
             assert changed_sets(Phase(name="p", title="", jobs=(job,))) == {"s"}, kind
+
+
+def test_sets_of_kinds_are_those_of_the_engines_rows(check: Check) -> None:
+    found: dict[str, set[OpKind]] = defaultdict(set)
+    for line in check("--check-kinds", "\n".join(kind.value for kind in OpKind).encode()).decode().splitlines():
+        word, names, stamps, grows, request, is_of_directories = line.split()
+        kind = OpKind(word)
+        found[request].add(kind)
+        if names in {"Make", "Take", "Move", "Add"} or stamps == "Unnoted":
+            found["changes files"].add(kind)
+        shortens = stamps == "Unnoted" and grows == "Never"
+        if (names in {"Take", "Move"} or shortens) and is_of_directories == "false":
+            found["frees"].add(kind)
+
+    assert found["Read"] == op_rules.READS
+    assert found["Write"] == op_rules.WRITES
+    assert found["Fsync"] | found["Fdatasync"] == op_rules.FLUSHES
+    assert found["changes files"] == op_rules.CHANGES_FILES
+    assert found["frees"] == op_rules.FREES
 
 
 # -- what both refuse --------------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from typing import get_args
 import pytest
 
 from assay import plan
-from assay.loads import native, snippets
+from assay.loads import native
 from assay.loads.load_file import SHAPES, tag_of
-from assay.loads.reference import TABLES, UNIONS
+from bench.reference import snippets
+from bench.reference.load_file_page import TABLES, UNIONS
 from unit.seam_values import parts
 
 OF_KINDS = [(union, tag) for union, by_tag in snippets.KINDS.items() for tag in by_tag]

@@ -30,7 +30,8 @@ from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
-from assay.plan.durability import CHANGES, WRITES, changes_per_flush
+from assay.plan.durability import changes_per_flush
+from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 

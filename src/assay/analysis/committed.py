@@ -25,7 +25,7 @@ from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
-from assay.plan.durability import WRITES
+from assay.plan.op_rules import WRITES
 from assay.results import Committed
 
 _SYNC = "sync"

@@ -31,7 +31,7 @@ from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
-from assay.plan.durability import WRITES
+from assay.plan.op_rules import WRITES
 from assay.plan.walk import job_ops, touched_sets
 from assay.power_meter import PowerMeter
 

@@ -3,12 +3,11 @@
 import dataclasses
 
 from assay import plan
-from assay.plan.durability import CHANGES, WRITES
+from assay.plan.op_rules import CHANGES, READS, WRITES
 from assay.plan.walk import job_groups, job_ops, touched_sets
 
 WHOLE_LOOP = "*"
 """Name of all operations of a job together, where it has several."""
-READS = frozenset({plan.OpKind.READ})
 LOOKS = frozenset(
     {
         plan.OpKind.OPEN,

@@ -17,7 +17,7 @@ from assay.analysis.cache import HitRatio, reaches_device
 from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
-from assay.plan.durability import FLUSHES
+from assay.plan.op_rules import FLUSHES
 from assay.verdicts import Bottleneck, ServedBy
 
 _OF_A_FLUSH = ("writes", "flushes")

@@ -6,11 +6,11 @@ import functools
 from assay import events
 from assay.analysis import device
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.recorded_operations import READS, Operation, direct_wanted
+from assay.analysis.recorded_operations import Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.analysis.shared_machine import on_machine
 from assay.plan import Job
-from assay.plan.durability import WRITES
+from assay.plan.op_rules import MOVES_DATA
 from assay.plan.walk import job_ops, job_sets
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
@@ -146,7 +146,7 @@ class Subject:
     def is_plain_direct(self) -> bool:
         """Whether its writes go by the page cache, and change no more than the data of files that are there."""
         kinds = {op.op for op in job_ops(self.job)}
-        return self.is_direct and not (self.job.open.sync or self.job.open.dsync) and kinds <= {*READS, *WRITES}
+        return self.is_direct and not (self.job.open.sync or self.job.open.dsync) and kinds <= MOVES_DATA
 
     def devices_of_phase(self, direction: str) -> tuple[str, ...] | None:
         """Names of the devices of all operations of the phase that move data in a direction; None: some are not known."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay.analysis.labels import label_of
-from assay.plan import FileSet, Fixed, Job, Op, OpKind, Plan
+from assay.plan import FileSet, Fixed, Job, Op, Plan
+from assay.plan.op_rules import MOVES_DATA
 from assay.plan.walk import job_ops, touched_sets
 
-_MOVES_DATA = frozenset({OpKind.READ, OpKind.WRITE})
 _SIZE = re.compile(r"\d{1,12}(\.\d{1,6})?([kmgt]i?)?b?", re.IGNORECASE | re.ASCII)
 _PARTS = re.compile(r"[\s,;:_/-]+")
 
@@ -56,7 +56,7 @@ def _pairs(plan: Plan) -> Iterator[tuple[str, tuple[str, SizePair]]]:
 def _of_job(job: Job, sets: dict[str, FileSet]) -> Iterator[tuple[str, SizePair]]:
     by_name: dict[str, list[Op]] = {}
     for op in job_ops(job):
-        if op.op in _MOVES_DATA:
+        if op.op in MOVES_DATA:
             by_name.setdefault(op.name, []).append(op)
     for name, ops in by_name.items():
         records = {_fixed(op.size) for op in ops}

@@ -7,32 +7,12 @@ clients the workers are numbered through, so that slices, files by number and ra
 times the workers.
 """
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.plan import Age, Among, Append, FileSet, Job, OpKind, Phase, Plan, Prepare, Remove, Reuse, Step, Untranslated
+from assay.plan.op_rules import CHANGES_FILES
 from assay.plan.walk import job_ops, phase_sets
-
-_CHANGES_NAMES_OR_LENGTHS: Final = frozenset(
-    {
-        OpKind.CREATE,
-        OpKind.UNLINK,
-        OpKind.RENAME,
-        OpKind.LINK,
-        OpKind.SYMLINK,
-        OpKind.TRUNCATE,
-        OpKind.TRUNCATE_AT,
-        OpKind.FALLOCATE,
-        OpKind.PUNCH_HOLE,
-        OpKind.MKDIR,
-        OpKind.RMDIR,
-        OpKind.CLONE,
-        OpKind.COPY,
-    }
-)
-"""After these a file is not what another client takes it for."""
 
 
 def together(plan: Plan, run: str, client: str, number: int, clients: int) -> Plan:  # noqa: ARG001 - as `one_set`
@@ -109,7 +89,7 @@ def one_set(plan: Plan, run: str, client: str, number: int, clients: int) -> Pla
 
 def _check_ops(phase: Phase, job: Job) -> None:
     for op in job_ops(job):
-        if op.op in _CHANGES_NAMES_OR_LENGTHS:
+        if op.op in CHANGES_FILES:
             why = f"'{op.op.value}' changes names or lengths that other clients count on"
         elif op.op is OpKind.WRITE and (isinstance(op.access, Append) or job.open.append):
             why = "clients that append to one file do not know of each other where it ends"

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from assay import plan
 from assay.errors import PlanError
+from assay.plan.op_rules import MOVES_DATA
 from assay.plan.phases import check_steady
 from assay.plan.walk import job_actions, job_ops
 from assay.units import format_bytes, format_seconds
@@ -83,7 +84,7 @@ def _of_sizes(phase: plan.Phase, sets: dict[str, plan.FileSet], words: Mapping[s
         if isinstance(job.body, plan.Script):
             continue
         for op in job_ops(job):
-            if op.op not in {plan.OpKind.READ, plan.OpKind.WRITE}:
+            if op.op not in MOVES_DATA:
                 continue
             file_set = sets[op.file.set] if isinstance(op.file, plan.FromSet) else None
             where = f", job '{job.name}': operation '{op.name}'"

@@ -31,6 +31,7 @@ from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
 from assay.plan import OpKind, limits
 from assay.plan.durability import leaves_unflushed
+from assay.plan.op_rules import MOVES_DATA
 from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores, check_shares
 from assay.plan.walk import job_actions
@@ -47,7 +48,6 @@ USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 
 T = TypeVar("T", bound=plan.Value)
 
-_DATA = {OpKind.READ, OpKind.WRITE}
 _SAME_IN_A_JOB = (
     "workers",
     "kind",
@@ -406,9 +406,9 @@ class _Translation:
         if table.argv and "/" in table.argv[0] and not PurePosixPath(table.argv[0]).is_absolute():
             cure = "write its absolute path, or a name alone, which is looked for in PATH"
             raise self._reader.error((*path, "argv"), f"'{table.argv[0]}' depends on the current directory; {cure}")
-        if table.size is None and table.op in _DATA:
+        if table.size is None and table.op in MOVES_DATA:
             raise self._reader.error(path, f'{table.op.value} needs a size; write size = "4KiB"')
-        if table.op in _DATA and table.size == plan.Fixed(value=0.0):
+        if table.op in MOVES_DATA and table.size == plan.Fixed(value=0.0):
             raise self._reader.error(
                 (*path, "size"), f"a {table.op.value} of 0 bytes moves nothing; write a size above 0"
             )

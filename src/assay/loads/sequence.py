@@ -11,24 +11,8 @@ import msgspec
 
 from assay import plan
 from assay.plan import FileSet, Phase, Step
+from assay.plan.op_rules import CHANGES_FILES
 from assay.plan.walk import job_ops, phase_sets, touched_sets
-
-_CHANGES_FILES = {
-    plan.OpKind.CREATE,
-    plan.OpKind.UNLINK,
-    plan.OpKind.RENAME,
-    plan.OpKind.LINK,
-    plan.OpKind.SYMLINK,
-    plan.OpKind.TRUNCATE,
-    plan.OpKind.TRUNCATE_AT,
-    plan.OpKind.FALLOCATE,
-    plan.OpKind.PUNCH_HOLE,
-    plan.OpKind.MKDIR,
-    plan.OpKind.RMDIR,
-    plan.OpKind.CLONE,
-    plan.OpKind.COPY,
-}
-"""Operations after which a set holds other files, or files of another length. Overwriting in place is not one."""
 
 
 def lay_out_sequence(
@@ -65,7 +49,7 @@ def changed_sets(phase: Phase) -> set[str]:
     """Names of the sets that hold other files, or longer or shorter ones, after a phase."""
     changed: set[str] = set()
     for job in phase.jobs:
-        changers = [op for op in job_ops(job) if op.op in _CHANGES_FILES or _appends(op, job)]
+        changers = [op for op in job_ops(job) if op.op in CHANGES_FILES or _appends(op, job)]
         changed.update(touched_sets(job, changers))
     return changed
 

@@ -5,33 +5,10 @@ from typing import NamedTuple
 
 from assay.plan.actions import Action, Choice, Do, Every, Group, Repeat, Script
 from assay.plan.jobs import Job
-from assay.plan.operations import FromSet, Op, OpKind, Own, Slot
+from assay.plan.op_rules import CHANGES, FLUSHES, WRITES
+from assay.plan.operations import FromSet, Op, Own, Slot
 from assay.plan.phases import Phase
 from assay.plan.walk import job_ops
-
-WRITES = frozenset({OpKind.WRITE})
-FLUSHES = frozenset({OpKind.FSYNC, OpKind.FDATASYNC})
-CHANGES = frozenset(
-    {
-        *WRITES,
-        OpKind.CREATE,
-        OpKind.UNLINK,
-        OpKind.RENAME,
-        OpKind.LINK,
-        OpKind.SYMLINK,
-        OpKind.TRUNCATE,
-        OpKind.TRUNCATE_AT,
-        OpKind.FALLOCATE,
-        OpKind.PUNCH_HOLE,
-        OpKind.MKDIR,
-        OpKind.RMDIR,
-        OpKind.CLONE,
-        OpKind.COPY,
-        OpKind.CHMOD,
-        OpKind.SETXATTR,
-    }
-)
-"""What a file system has to write down."""
 
 
 def changes_per_flush(job: Job, ops: Sequence[Op], single_files: Collection[str]) -> int | None:

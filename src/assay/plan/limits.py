@@ -5,7 +5,7 @@ wherever it stands, so a row is found by the name; what a distribution draws has
 stands under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an
 attack.
 
-The engine holds the same table, because a Plan may reach it by itself: `python -m assay.loads.reference` writes
+The engine holds the same table, because a Plan may reach it by itself: `python -m bench.reference` writes
 `engine/src/plan/limits.json`, and `tests/unit/test_limits.py` sends each bound, and what lies beyond it, through both.
 """
 

@@ -12,13 +12,11 @@ from collections.abc import Iterable
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.rows import NS_PER_S
-from assay.plan import OpKind
+from assay.plan.op_rules import FREES
 from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_bytes
 from assay.verdicts import ServedBy
-
-_FREES = frozenset({OpKind.UNLINK, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.RENAME, OpKind.PUNCH_HOLE})
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -37,7 +35,7 @@ def judge(case: Case) -> Iterable[Finding]:
         f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems gave"
         f" {format_bytes(given_bytes)} back to it."
     )
-    if any(op.op in _FREES for job in case.record.phase.jobs for op in job_ops(job)):
+    if any(op.op in FREES for job in case.record.phase.jobs for op in job_ops(job)):
         yield findings.note(
             "discards", f"{text} The load frees blocks itself, so that is a part of its cost.", effect=share
         )

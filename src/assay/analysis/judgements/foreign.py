@@ -21,7 +21,7 @@ from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.device import busiest_share, moved_bytes
 from assay.analysis.io_limits import IoLimit, most_used
-from assay.plan.durability import CHANGES, WRITES
+from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_bytes

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from assay import plan
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
-from assay.analysis.recorded_operations import READS
 from assay.host.facts import LINK_FACT
-from assay.plan.durability import WRITES
+from assay.plan.op_rules import READS, WRITES
 from assay.plan.walk import job_groups, job_ops
 from assay.results import Finding
 from assay.units import format_bytes, format_number

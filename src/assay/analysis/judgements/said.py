@@ -6,8 +6,8 @@ from assay import events
 from assay.analysis import findings
 from assay.analysis.case import Case
 from assay.analysis.judgements.data import is_unwritten
-from assay.analysis.recorded_operations import READS
 from assay.plan import OpKind
+from assay.plan.op_rules import READS
 from assay.results import Finding
 
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})

@@ -11,7 +11,7 @@ import csv
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from assay.decode.claim import Claim
@@ -86,14 +86,14 @@ def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> It
     _, *parts = _OF_CLIENTS.split(text)
     if not parts:
         return reader(text)
-    found = {name: reader(part) for name, part in zip(parts[::2], parts[1::2], strict=True) if name}
-    if all(claims is None for claims in found.values()):
+    found = [(name, reader(part)) for name, part in zip(parts[::2], parts[1::2], strict=True) if name]
+    if all(claims is None for _, claims in found):
         return None
     return _named(found)
 
 
-def _named(found: Mapping[str, Iterable[Claim] | None]) -> Iterator[Claim]:
-    for name, claims in found.items():
+def _named(found: Iterable[tuple[str, Iterable[Claim] | None]]) -> Iterator[Claim]:
+    for name, claims in found:
         if claims is None:
             raise ValueError(f"that of client {name} is not")
         for claim in claims:

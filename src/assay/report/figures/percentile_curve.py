@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.arrays import BoolArray, FloatArray
-from assay.analysis.recorded_operations import READS, WHOLE_LOOP
+from assay.analysis.recorded_operations import WHOLE_LOOP
 from assay.analysis.thresholds import TAIL_SAMPLES
 from assay.report import theme
 from assay.report import vega_lite as vl
@@ -198,7 +198,7 @@ def _kind(recording: Recording, result: Result) -> str:
         return "Whole loops" if result.operation == WHOLE_LOOP else "Operations"
     if operation.direction is not None:
         return "Reads" if operation.direction == "read" else "Writes"
-    return "Reads and writes" if any(op.op in READS for op in operation.ops) else "Files and names"
+    return "Reads and writes" if operation.reads_too else "Files and names"
 
 
 def _spreads(result: Result) -> list[tuple[str, LatencyNs]]:

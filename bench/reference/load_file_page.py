@@ -1,31 +1,25 @@
-"""Make the reference page of the load file from the types that read it, and the engine's copy of the limits.
+"""The page of the load file, from the types that read it.
 
-`python -m assay.loads.reference [ROOT]` writes docs/reference/load-file.md and engine/src/plan/limits.json below ROOT, the
-current directory by default. Keys, types, defaults and their meaning come from `load_file.py` and the Plan, limits from
-`plan/limits.py`, so the page cannot say what the reader does not do; tests hold the committed files against this.
+Keys, types, defaults and their meaning are those of `loads/load_file.py` and the Plan, limits those of `plan/limits.py`.
 """
 
 import ast
 import enum
 import inspect
 import re
-import sys
 import textwrap
 import types
-from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
 from assay import input_text, plan
-from assay.loads import load_file, snippets, text_bounds
+from assay.loads import load_file, text_bounds
 from assay.loads.load_file import SHAPES, Unit, key_named, key_of, main_field, tag_of, unit_of
 from assay.loads.parameters import BUILT_IN
 from assay.plan import limits
 from assay.units import BYTES_PER_UNIT, SECONDS_PER_UNIT, format_bytes, format_seconds
-
-PAGE = Path("docs/reference/load-file.md")
-ENGINE_LIMITS = Path("engine/src/plan/limits.json")
+from bench.reference import snippets
 
 UNIONS: dict[str, Any] = {
     "distribution": plan.Distribution,
@@ -76,7 +70,7 @@ def _introduction() -> str:
     return f"""\
 # The load file
 
-<!-- Made by `python -m assay.loads.reference`; do not edit. -->
+<!-- Made by `python -m bench.reference`; do not edit. -->
 
 A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
 carries it out. `assay suites` lists [examples](../../src/assay/loads/examples), which run by their names, and
@@ -271,15 +265,3 @@ def _default_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo)
         case number:
             text = f'"{number >> 20}MiB"' if is_size and number else f"{number:g}"
     return f"`{text}`" if text else "none"
-
-
-def main() -> None:
-    """Write both to their places below the folder given, else below the current one."""
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
-    for path, content in ((PAGE, page().encode()), (ENGINE_LIMITS, limits.for_engine())):
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(content)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,9 @@
-"""Make the reference pages that follow from the code: the commands, the findings, and the schema of the result document.
+"""The pages of the commands and the findings, and the schema of the result document.
 
-`python -m assay.cli.reference [DIR]` writes findings.md, reference/commands.md and reference/results.schema.json into docs
-(or DIR). The first is what `assay explain` says of a finding, the second what `--help` prints, the third what
-`assay.results` holds, so none can say what the program does not do; tests hold the committed files against this.
+The first is what `--help` prints, the second what `assay explain` prints of a finding, the third what `assay.results` holds.
 """
 
-import sys
 import textwrap
-from pathlib import Path
 
 import msgspec
 from typer.testing import CliRunner
@@ -18,18 +14,13 @@ from assay.errors import EXIT_CODES
 from assay.results import SCHEMA, Document
 from assay.tools import registry
 
-FOLDER = Path("docs")
-COMMANDS_PAGE = "reference/commands.md"
-FINDINGS_PAGE = "findings.md"
-RESULTS_SCHEMA = "reference/results.schema.json"
-
 _HELP_COLUMNS = 80
 _PAGE_COLUMNS = 125
 
 _INTRODUCTION = """\
 # Commands
 
-<!-- Made by `python -m assay.cli.reference`; do not edit. -->
+<!-- Made by `python -m bench.reference`; do not edit. -->
 
 What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, any part of one id alone, its name,
 `last`, or `last~1` for the one before ([more](../how-to/keep-track.md#say-which-run)).
@@ -67,7 +58,7 @@ def _section(title: str, *words: str) -> str:
 _FINDINGS_INTRODUCTION = """\
 # Findings
 
-<!-- Made by `python -m assay.cli.reference` from `src/assay/analysis/finding_pages.toml`; do not edit. -->
+<!-- Made by `python -m bench.reference` from `src/assay/analysis/finding_pages.toml`; do not edit. -->
 
 What each finding means, an example as it is printed, and what to do. `assay explain RUN ID` prints the same with the rows
 of a run that it strikes. What severities do to a number's trust stands in [the method](method.md), with every threshold.
@@ -100,16 +91,3 @@ def results_schema() -> str:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
     schema |= msgspec.json.schema(Document)
     return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
-
-
-def main() -> None:
-    """Write the files into the folder given, else into their place in the repository."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
-    (folder / COMMANDS_PAGE).parent.mkdir(parents=True, exist_ok=True)
-    (folder / COMMANDS_PAGE).write_text(commands_page(), encoding="utf-8")
-    (folder / FINDINGS_PAGE).write_text(findings_page(), encoding="utf-8")
-    (folder / RESULTS_SCHEMA).write_text(results_schema(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
