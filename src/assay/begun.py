@@ -3,6 +3,9 @@
 The kernel keeps when a process was made, and not when it became another program: a shell that has `assay mark` for its last
 command becomes it, and may have waited, or worked, for long before. Until its first line the process ran or waited for a CPU
 (/proc/self/schedstat) for as long as the interpreter takes to load, and a shell that did more did it before.
+
+Limits: what a shell waited for a CPU before is not told from what the program waited. Where all CPUs are busy, that of a
+shell's last command is some 0.1 s early.
 """
 
 import functools
@@ -13,10 +16,10 @@ from typing import Final, NamedTuple
 
 _START_FIELD: Final = 19
 """Of /proc/PID/stat, counted from the state of the process: when it was made (proc(5))."""
-_MOST_LOADING_NS: Final = 50_000_000
-"""CPU time that the interpreter takes to load, at most: 10 ms measured. A process that took more was a shell before."""
-_LOADING_NS: Final = 15_000_000
-"""What is taken for it then."""
+_MOST_LOADING_NS: Final = 100_000_000
+"""CPU time that the interpreter takes to load, at most, busy machines too. A process that took more was a shell before."""
+_LOADING_NS: Final = 20_000_000
+"""What is taken for it then, with as much of the time that it waited for a CPU: 10 to 30 ms measured."""
 _NS_PER_S: Final = 1_000_000_000
 
 
