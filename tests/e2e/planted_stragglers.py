@@ -142,7 +142,6 @@ actions = [
     { think = "400us", burn = true },
 ]
 """
-_MS = r"(\d+(?:\.\d+)?) ms per operation \(median of the others: (\d+(?:\.\d+)?) ms\)"
 
 PLANTS = (
     Plant(
@@ -151,7 +150,7 @@ PLANTS = (
         only(RANDOM_READ, seconds=4, sets=data("8MiB")),
         (memory_disk,) * 3,
         (0.27, 0.33),
-        r"its control group may move no more.*?(9\d|8\d|11\.\d ms)",
+        r"its control group may move no more; .*: 1[01](\.\d)? ms per operation \(median of the others: 3\.[2-5]",
     ),
     Plant(
         "slow device, 8 ms of 2 ms",
@@ -175,7 +174,7 @@ PLANTS = (
         only(STREAM.replace("128KiB", "32KiB"), seconds=4, sets=data("4MiB")),
         (),
         (0.2, 0.35),
-        r"link",
+        r"waiting for storage, a link or a lock: 2[5-9](\.\d)? ms per operation \(median of the others: [67]\.\d",
     ),
     Plant(
         "small memory, 192 MiB for 256 MiB of data",
