@@ -1,10 +1,14 @@
-"""Estimate when this program was started. It is imported first: what else the program is made of takes long to load.
+"""Estimate when this program was started. `start` looks first: what else the program is made of takes long to load.
 
 The kernel keeps when a process was made, and not when it became another program: a shell that has `assay mark` for its last
 command becomes it, and may have waited, or worked, for long before. Until its first line the process ran or waited for a CPU
 (/proc/self/schedstat) for as long as the interpreter takes to load, and a shell that did more did it before.
+
+Limits: what a shell waited for a CPU before is not told from what the program waited. Where all CPUs are busy, that of a
+shell's last command is some 0.1 s early.
 """
 
+import functools
 import os
 import time
 from pathlib import Path
@@ -12,15 +16,15 @@ from typing import Final, NamedTuple
 
 _START_FIELD: Final = 19
 """Of /proc/PID/stat, counted from the state of the process: when it was made (proc(5))."""
-_MOST_LOADING_NS: Final = 50_000_000
-"""CPU time that the interpreter takes to load, at most: 10 ms measured. A process that took more was a shell before."""
-_LOADING_NS: Final = 15_000_000
-"""What is taken for it then."""
+_MOST_LOADING_NS: Final = 100_000_000
+"""CPU time that the interpreter takes to load, at most, busy machines too. A process that took more was a shell before."""
+_LOADING_NS: Final = 20_000_000
+"""What is taken for it then, with as much of the time that it waited for a CPU: 10 to 30 ms measured."""
 _NS_PER_S: Final = 1_000_000_000
 
 
 class FirstLine(NamedTuple):
-    """The moment at which this module was imported; times in nanoseconds."""
+    """The moment at which the program looked first; times in nanoseconds."""
 
     at_ns: int
     """By CLOCK_MONOTONIC."""
@@ -39,7 +43,9 @@ class FirstLine(NamedTuple):
         return self.at_ns - max(0, min(self.made_ago_ns, loaded_ns))
 
 
-def _first_line() -> FirstLine:
+@functools.cache
+def first_line() -> FirstLine:
+    """Look how the process stands, the first time; afterwards give what it was."""
     at_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
@@ -48,6 +54,3 @@ def _first_line() -> FirstLine:
     except (OSError, ValueError, IndexError):
         return FirstLine(at_ns)
     return FirstLine(at_ns, since_boot_ns - made_ns, ran_ns, waited_ns)
-
-
-FIRST_LINE: Final = _first_line()

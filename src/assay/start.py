@@ -4,7 +4,7 @@ import os
 import resource
 import sys
 
-from assay import begun  # noqa: F401 - before all that takes time
+from assay.begun import first_line
 from assay.errors import COULD_NOT_RUN, INTERRUPTED
 from assay.running.stopping import Stopped, end_on_signals, ending
 
@@ -16,6 +16,7 @@ some of them only when a run is to be sealed. Measured: 0.8 GB with two CPUs."""
 
 def main() -> None:
     """Run the command line."""
+    first_line()
     try:
         end_on_signals()
         _check_address_space()

@@ -107,23 +107,29 @@ def test_all_runs_under_way_are_marked_or_the_one_that_is_named(assay: Assay, tm
     for folder in folders:
         folder.mkdir()
     env = {"ASSAY_RUNS": str(assay.runs)}
+    clients = ("--hosts", "local:2")
     with (
         running("run", load, folders[0], "--name", "one", "--no-report", folder=folders[0], env=env) as one,
-        running("run", load, folders[1], "--name", "two", "--no-report", folder=folders[1], env=env) as two,
+        running("run", load, folders[1], "--name", "two", "--no-report", *clients, folder=folders[1], env=env) as two,
     ):
         for run in (one, two):
             run.wait_for("reading")
+        before_ns = time.monotonic_ns()
         marked = assay("mark", "both", check=0).stdout.splitlines()
         assay("mark", "--run", "two", "second", check=0)
-        for run, words in ((one, "both"), (two, "second")):
-            run.wait_for(words)
-            run.stop()
+        after_ns = time.monotonic_ns()
+        one.wait_for("both")
         for run in (one, two):
+            run.stop()
             run.exit_code()
 
     assert len(marked) == 2
     assert users_labels(shown(assay, "one")) == ["both"]
-    assert users_labels(shown(assay, "two")) == ["both", "second"]
+    of_clients = shown(assay, "two")
+    assert users_labels(of_clients) == ["both", "second"]
+    (begun,) = json.loads(Path(of_clients["run"]["bundle"], "clients.json").read_text())["starts"]
+    moments_ns = [begun["at_ns"] + mark["phase_s"] * 1e9 for mark in of_clients["marks"] if mark["source"] == "user"]
+    assert before_ns - 10**7 <= moments_ns[0] <= moments_ns[1] <= after_ns
     assert "is not under way here" in assay("mark", "one", "late", check=2).stderr
     assert "no run of yours is under way" in assay("mark", "late", check=2).stderr
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from testbed.control_group import control_group
+from testbed.control_group import ControlGroup, control_group
 
 _MOST = {True: ("cpu.weight", "10000"), False: ("cpu.shares", "262144")}
 
@@ -18,14 +18,19 @@ _MOST = {True: ("cpu.weight", "10000"), False: ("cpu.shares", "262144")}
 def going_first() -> Iterator[None]:
     """Let this process, and what it starts, go first; it is back where it was at the end."""
     with control_group("cpu", "cpu", "cpu.shares") as group:
-        name, value = _MOST[group.is_v2]
-        (group.folder / name).write_text(value)
+        go_first(group)
         before = _own_group(group.folder.parent, is_v2=group.is_v2)
         (group.folder / "cgroup.procs").write_text(str(os.getpid()))
         try:
             yield
         finally:
             (before / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def go_first(group: ControlGroup) -> None:
+    """Let what runs in a control group with the controller of CPUs go first."""
+    name, value = _MOST[group.is_v2]
+    (group.folder / name).write_text(value)
 
 
 def _own_group(root: Path, *, is_v2: bool) -> Path:

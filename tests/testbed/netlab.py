@@ -183,6 +183,11 @@ class NetLab:
         lines = {pid: _command_line(pid) for pid in _pids_in(host.namespace) if pid not in own}
         return {pid: line for pid, line in lines.items() if line and text in line and "[listener]" not in line}
 
+    def listener(self, host: LabHost) -> int:
+        """Pid of a host's sshd, which starts what comes by ssh."""
+        (found,) = [pid for pid in _pids_in(host.namespace) if "[listener]" in _command_line(pid)]
+        return found
+
     def cut(self, host: LabHost) -> None:
         """Let no frame through from or to a host; both ends see their carrier as before, and nobody is told."""
         command("bridge", "-n", self.hub, "link", "set", "dev", host.name, "state", "disabled")

@@ -20,8 +20,8 @@ echo "$ran $waited $up"
 exec "$0" -c '
 import time
 first_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-from assay.begun import FIRST_LINE
-since_ns = time.monotonic_ns() - FIRST_LINE.started_ns
+from assay.begun import first_line
+since_ns = time.monotonic_ns() - first_line().started_ns
 print(first_ns, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - since_ns)
 '
 """
@@ -51,7 +51,7 @@ def test_a_program_that_a_shell_became_was_started_then_and_not_when_the_shell_w
 
 
 def test_a_process_was_not_started_before_it_was_made() -> None:
-    program = "import time\nfrom assay.begun import FIRST_LINE\nprint(FIRST_LINE.started_ns, time.monotonic_ns())"
+    program = "import time\nfrom assay.begun import first_line\nprint(first_line().started_ns, time.monotonic_ns())"
     before_ns = time.monotonic_ns()
     done = subprocess.run(
         [sys.executable, "-c", program],

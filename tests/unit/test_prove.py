@@ -76,6 +76,19 @@ ROOT = Path(__file__).parents[2]
             ),
         ),
         (
+            figures.read_stragglers,
+            (
+                "wrong   slow device, 8 ms of 2 ms: no straggler among {'h1': 400}\n"
+                "right   slow device, 8 ms of 2 ms: h2 has 30 % of the others: waiting for storage\n"
+                "wrong   slow link, 10 of 40 Mbit/s: h2 has 25 % of the others: its cache\n"
+                "right   sum 1: late h2 for 0.05 s\n"
+                "wrong   sum 2: pause h2 at 1.06 s for 0.09 s; without the pause of h2\n"
+            ),
+            Reading(
+                "slow device, 8 ms of 2 ms: 30 %; slow link, 10 of 40 Mbit/s: 25 % (wrong); 1 of 2 disturbed sums right"
+            ),
+        ),
+        (
             figures.read_hostile,
             (
                 "tmpfs, sticky: came through: 12; exits of runs: {0: 120, 3: 5}\n.xfs, open: came through: 3; exits of runs:"

@@ -68,8 +68,16 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
     # Direct I/O has no page cache: what it is served by differs with what backing files and other clients of a machine read.
     is_told_apart &= own.cache.condition != DIRECT
     if is_told_apart and count >= thresholds.MOST_OF_IT * len(others):
-        yield f"its cache: it measured {own.measures.words}, and most others {usual.words}"
+        yield f"its cache: it measured {own.measures.words}, and most others {usual.words}{_hits(own, others)}"
     yield from _by_size(own, others)
+
+
+def _hits(own: Result, others: Sequence[Result]) -> str:
+    theirs = [ratio for other in others if (ratio := other.cache.hit_ratio) is not None]
+    if own.cache.hit_ratio is None or not theirs:
+        return ""
+    usual = 100 * statistics.median(theirs)
+    return f"; memory had {100 * own.cache.hit_ratio:.0f} % of what it read (median of the others: {usual:.0f} %)"
 
 
 def _by_size(own: Result, others: Sequence[Result]) -> Iterator[str]:

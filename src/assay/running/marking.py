@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.begun import FIRST_LINE
+from assay.begun import first_line
 from assay.bundle.catalog import open_run, resolve, runs_directory
 from assay.bundle.kept_marks import KeptMark, MarkGiven, add_mark, kept_mark
 from assay.bundle.phase_times import PhaseTime, phase_times
@@ -40,7 +40,7 @@ def mark_now(text: str, run: str | None, runs: Path | None, phase: str | None) -
         BundleError: there is no such run.
         InputError: none is under way, or the words are beyond the limits.
     """
-    moment_ns = FIRST_LINE.started_ns
+    moment_ns = first_line().started_ns
     if phase is not None:
         raise InputError("mark: --phase says what --at counts from; without --at the mark is now")
     place = runs_directory(runs)

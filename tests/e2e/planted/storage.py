@@ -48,10 +48,10 @@ def file_disk(folder: Path, kind: Kind = "ext4") -> Iterator[Disk]:
 
 
 @contextmanager
-def delayed_disk(read_ms: int, kind: Kind = "ext4", *, write_ms: int = 0) -> Iterator[Disk]:
+def delayed_disk(read_ms: int, kind: Kind = "ext4", *, write_ms: int = 0, size_bytes: int = 0) -> Iterator[Disk]:
     """A disk whose reads take so long, some of them at once."""
     with (
-        nbd_delay_device(read_ms, SMALLEST[kind], write_delay_ms=write_ms) as device,
+        nbd_delay_device(read_ms, size_bytes or SMALLEST[kind], write_delay_ms=write_ms) as device,
         filesystem(device, kind, mkfs_options=BLOCKS[kind]) as directory,
     ):
         yield Disk(device, directory)

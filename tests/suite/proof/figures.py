@@ -20,6 +20,7 @@ _CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed", re.MULTIL
 _TRIED = re.compile(r": (\d+) tried, (\d+) taken, (\d+) MiB$", re.MULTILINE)
 _TRIED_BY_CARGO = re.compile(r"\w+: (\d+) tried$", re.MULTILINE)
 _TRIAL = re.compile(r"^(right|unsure|wrong|not planted|skipped|broken) +(\S.*)$", re.MULTILINE)
+_BEHIND = re.compile(r"has (\d+ %) of")
 _LEFT = re.compile(r"^left behind: ", re.MULTILINE)
 _MUTANTS = re.compile(
     r"^(\d+) of (\d+) mutants(?:, seed (\d+))?: (\d+) killed, (\d+) timed out, (\d+) survived with a reason, (\d+) without$",
@@ -106,6 +107,25 @@ def read_differences(output: str) -> Reading:
         f"{plant}: {text}{'' if outcome == 'right' else f' ({outcome})'}" for plant, (outcome, text) in last.items()
     ]
     return Reading(_join(*told), "something was left behind" if _LEFT.search(output) else "")
+
+
+def read_stragglers(output: str) -> Reading:
+    """Read how far behind each planted straggler was, and count the disturbed sums."""
+    lines = re.findall(r"^(right|wrong) {2,}(sum \d+|[^:]+): (.*)$", output, re.MULTILINE)
+    last = {name: (outcome, text) for outcome, name, text in lines}
+    plants = {name: found for name, found in last.items() if not name.startswith("sum ")}
+    sums = [outcome for name, (outcome, _) in last.items() if name.startswith("sum ")]
+    if not plants or not sums:
+        return Reading(NO_FIGURES, "no straggler was planted, or no sum disturbed")
+    shares = (
+        f"{name}: {'not named' if (at := _BEHIND.search(text)) is None else at[1]}{'' if outcome == 'right' else ' (wrong)'}"
+        for name, (outcome, text) in plants.items()
+    )
+    right = sum(outcome == "right" for outcome in sums)
+    return Reading(
+        _join(*shares, f"{right} of {_count(len(sums), 'disturbed sum')} right"),
+        "something was left behind" if _LEFT.search(output) else "",
+    )
 
 
 def read_hostile(output: str) -> Reading:
