@@ -13,6 +13,7 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle.client_set import Role
 from assay.cli import app
+from assay.errors import InputError
 from assay.report import html
 from assay.tools import registry
 from assay.tools.iozone import FRONT_END
@@ -166,3 +167,11 @@ def test_what_is_said_of_all_clients_alike_is_said_once() -> None:
 
     assert "==== client" not in alike
     assert apart.count("==== client") in {0, 2}
+
+
+def test_what_is_no_measurement_is_not_taken_for_one_of_clients() -> None:
+    done = CliRunner().invoke(app, ["bonnie", "-u", "root", "-p", "2", "--hosts", "local:2"])
+
+    assert isinstance(done.exception, InputError)
+    assert "making and removing semaphores is done on this machine alone" in str(done.exception)
+    assert done.output == ""
