@@ -22,15 +22,10 @@ class ClientRecords:
     client: str
 
     @functools.cached_property
-    def plan(self) -> dict[str, Any]:
-        """What was to be done."""
-        made: dict[str, Any] = json.loads((self.bundle / "resolved.json").read_text())
-        return made
-
-    @property
     def phases(self) -> list[dict[str, Any]]:
         """The Plan's phases."""
-        return list(self.plan["phases"])
+        plan = json.loads((self.bundle / "resolved.json").read_text())
+        return list(plan["phases"])
 
     def named(self, name: str) -> int:
         """Give the index of a phase."""
@@ -121,6 +116,11 @@ def common_ns(clients: Sequence[ClientRecords], index: int) -> tuple[int, int, f
     return begin, end, max(0, end - begin) / (max(last for _, last in windows) - min(first for first, _ in windows))
 
 
+def interval_ns(clients: Sequence[ClientRecords], index: int) -> float:
+    """Give the longest interval of a phase: on a busy machine they are longer than the Plan's."""
+    return NS_PER_S * max(float(one.table("intervals", index)["dt_s"].max()) for one in clients)  # type: ignore[arg-type]
+
+
 def may_have_sum(clients: Sequence[ClientRecords], index: int) -> bool:
     """Whether the clients shared at least 80 % of a phase, give or take what clocks do not know."""
     return common_ns(clients, index)[2] >= SUM_FROM - 0.01
@@ -129,7 +129,7 @@ def may_have_sum(clients: Sequence[ClientRecords], index: int) -> bool:
 def must_have_sum(clients: Sequence[ClientRecords], index: int) -> bool:
     """Whether they surely did, in a time that holds a whole interval."""
     begin, end, share = common_ns(clients, index)
-    return share >= SUM_FROM + 0.01 and end - begin >= 2.5 * clients[0].plan["sample_interval_s"] * NS_PER_S
+    return share >= SUM_FROM + 0.01 and end - begin >= 2.5 * interval_ns(clients, index)
 
 
 def bounds(

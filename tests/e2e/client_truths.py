@@ -386,6 +386,7 @@ TOOLS = {
                "--output-format=json"),
         truth=fio,
         cells=fio_cells,
+        is_cut=True,
         adds_up=True,
     ),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from e2e.client_records import NS_PER_S, ClientRecords, bounds, common_ns, may_have_sum, must_have_sum
+from e2e.client_records import NS_PER_S, ClientRecords, bounds, common_ns, interval_ns, may_have_sum, must_have_sum
 from e2e.client_truths import FIO_S, TOOLS, Row, Tool, fold
 from e2e.command import COMMAND, MEASURED, Assay, need_command
 from e2e.many_clients import shared_variables
@@ -248,7 +248,7 @@ def assert_fio(clients: Sequence[ClientRecords], text: str) -> None:
     (job,) = json.loads(text)["jobs"]
     begin, end, share = common_ns(clients, 0)
     # A window of whole intervals begins and ends at most two of them inside of the common time.
-    edge = 2 * NS_PER_S * max(float(one.table("intervals", 0)["dt_s"].max()) for one in clients)  # type: ignore[arg-type]
+    edge = 2 * interval_ns(clients, 0)
     for name in ("read", "write"):
         part = job[name]
         if part["iops"] is None:

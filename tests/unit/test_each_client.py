@@ -186,3 +186,11 @@ def test_decode_and_import_read_the_figures_of_each_client_and_no_folded_one(wor
     assert [original.machine for original in originals(str(tmp_path / "x"))] == ["a", "b"]
     with pytest.raises(InputError, match="that of client b is not"):
         read_captured(text.replace("Command line", "Words", 2).replace("Words", "Command line", 1), "x")
+
+
+def test_what_is_no_measurement_is_not_taken_for_one_of_clients() -> None:
+    done = CliRunner().invoke(app, ["bonnie", "-u", "root", "-p", "2", "--hosts", "local:2"])
+
+    assert isinstance(done.exception, InputError)
+    assert "making and removing semaphores is done on this machine alone" in str(done.exception)
+    assert done.output == ""

@@ -229,10 +229,12 @@ class AssayDoor:
         return True
 
     def check_action(self, what: str) -> None:
-        """Raise InputError for what is no measurement where this command is confined to a folder."""
+        """Raise InputError for what is no measurement where this command is confined to a folder, or names clients."""
         from assay.confinement import check_action
 
         check_action(what)
+        if self._asked.said_of_clients:
+            raise InputError(f"{self._tool.name}: {what} is done on this machine alone; leave --hosts and --join out")
 
     def say(self, text: str) -> None:
         """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""

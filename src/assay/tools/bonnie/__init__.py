@@ -62,8 +62,8 @@ class Bonnie(FrontEnd[Settings]):
         settings = self.parse(words)
         if settings.semaphores is None:
             return door.measure(words)
-        machine.user(settings)
         door.check_action("making and removing semaphores")
+        machine.user(settings)
         door.say(f"{machine.semaphores(settings.semaphores)}\n")
         return 0
 
