@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.targets import DATA_FOLDER
 from e2e.command import COMMAND, NOBODY, Assay
 from e2e.fuzzed_programs import LOAD, Case, Cases
 from e2e.peak_memory import forget_own_peak
@@ -114,8 +115,8 @@ class Place:
         """Say what the loved folder holds."""
         return sorted((path.name, path.stat().st_mtime_ns, path.read_bytes()) for path in self.loved.iterdir())
 
-    def strays(self) -> list[str]:
-        """Name what lies where everybody may write, and is of this group."""
+    def strays(self, case: Case) -> list[str]:
+        """Name what lies where everybody may write, and is of this group; what the words of the case name is removed."""
         found = []
         for folder in ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/run"):  # noqa: S108 - looked into
             try:
@@ -124,10 +125,14 @@ class Place:
                 continue
             for entry in entries:
                 try:
-                    if entry.stat(follow_symlinks=False).st_gid == self.group:
-                        found.append(entry.path)
+                    if entry.stat(follow_symlinks=False).st_gid != self.group:
+                        continue
                 except OSError:
                     continue
+                if entry.name == DATA_FOLDER and os.fsencode(folder) in case.words:
+                    shutil.rmtree(entry.path)
+                else:
+                    found.append(entry.path)
         return found
 
 
@@ -178,7 +183,7 @@ def test_a_changed_command_line_is_answered_or_refused(place: Place, bundles: di
         place.give_away()
         ended = run(case, place)
         found = list(ended.faults())
-        found += [f"written outside: {stray}" for stray in place.strays()]
+        found += [f"written outside: {stray}" for stray in place.strays(case)]
         if place.loved_now() != loved:
             found.append("what was loved is another")
         if found:
