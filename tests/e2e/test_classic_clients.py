@@ -27,7 +27,7 @@ IS_WHOLE = os.environ.get("ASSAY_CLIENTS") == "all"
 CASES = (
     [(place, tool) for place in ("local", "ssh") for tool in TOOLS]
     if IS_WHOLE
-    else [("local", tool) for tool in ("iozone", "vxbench", "filebench", "fio")]
+    else [("local", tool) for tool in ("iozone", "vxbench", "fio")]
 )
 UNITS = {"us": Decimal(1000), "ms": Decimal(1_000_000), "s": Decimal(1_000_000_000)}
 """Of times that are written with one: the truth is in nanoseconds."""

@@ -482,6 +482,7 @@ def frozen(engine: int) -> Iterator[None]:
 
 
 @pytest.mark.quiet
+@pytest.mark.held
 @pytest.mark.parametrize("pause", [stopped, frozen])
 def test_a_client_that_stood_still_is_not_trusted(
     pause: Callable[[int], Any], assay: Assay, directory: Path, tmp_path: Path

@@ -389,7 +389,6 @@ def shares_of(
 
 
 @pytest.mark.quiet
-@pytest.mark.held
 def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(assay: Assay, tmp_path: Path) -> None:
     with (
         loop_device(512 * MIB, backing=tmp_path) as one,

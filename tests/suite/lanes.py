@@ -34,6 +34,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 2
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass by the files without a test of the lane, which most are: their imports and parameters take seconds."""
+    lane = config.getoption("lane")
+    if lane not in {"held", "quiet"} or collection_path.suffix != ".py" or collection_path.name == "conftest.py":
+        return None
+    is_tried_again = any(_path(name) in collection_path.as_posix() for name in outcomes.disturbed_before(config))
+    return None if is_tried_again or "pytest.mark.quiet" in collection_path.read_text() else True
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the node ids
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the lane, and name the groups that stay together."""
@@ -78,4 +87,8 @@ def _stays_with_its_file(item: pytest.Item) -> bool:
 
 
 def _file(item: pytest.Item) -> str:
-    return Path(item.nodeid.partition("::")[0]).as_posix()
+    return _path(item.nodeid)
+
+
+def _path(node_id: str) -> str:
+    return Path(node_id.partition("::")[0]).as_posix()
