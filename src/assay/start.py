@@ -27,7 +27,10 @@ def main() -> None:
         os.write(2, b"assay: stopped\n")
         sys.exit(INTERRUPTED)
     finally:
-        ending()
+        try:
+            ending()
+        except Stopped:  # it came as this began
+            ending()
 
 
 def _check_address_space() -> None:

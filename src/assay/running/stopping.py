@@ -5,7 +5,6 @@ bundle is being sealed, `Stops` only counts the signals, and whoever is in charg
 engine to stop and to remove its data, the second kills it, the third ends this program whatever it does.
 """
 
-import contextlib
 import signal
 import sys
 from types import FrameType, TracebackType
@@ -34,14 +33,9 @@ def end_on_signals() -> None:
 def ending() -> None:
     """All is done, and the exit code is settled: no signal changes it any more, nor does a stop that was to come again.
 
-    Python gives signals back to the kernel before it takes itself apart, and would die of one that comes then.
+    Python gives signals back to the kernel before it takes itself apart, and would die of one that comes then. A signal that
+    comes meanwhile raises `Stopped` once more: then call this again.
     """
-    with contextlib.suppress(Stopped):
-        _ignore()
-    _ignore()  # again: the first may have been cut short
-
-
-def _ignore() -> None:
     for number in (*SIGNALS, _AGAIN):
         signal.signal(number, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, 0)
