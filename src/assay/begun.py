@@ -45,7 +45,7 @@ class FirstLine(NamedTuple):
 
 @functools.cache
 def first_line() -> FirstLine:
-    """Look how the process stands, the first time; afterwards give what it was."""
+    """Read when the process was made and how long it has run, at the first call; later calls return the same."""
     at_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
