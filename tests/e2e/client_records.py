@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,14 @@ class ClientRecords:
         """Lower end of the lowest bucket of latencies."""
         return bucket_ns(int(self._buckets(index, operation).min()))[0]  # type: ignore[arg-type]
 
+    def ranked_ns(self, index: int, operation: str, share: float) -> float:
+        """Middle of the bucket in which the latency of rank `ceil(share n)` lies."""
+        rows = self.table("hist", index).filter((pl.col("operation") == operation) & (pl.col("series") == "latency"))
+        counted = rows.group_by("bucket").agg(pl.col("n").sum()).sort("bucket")
+        rank = math.ceil(share * float(counted["n"].sum()))
+        low, width = bucket_ns(int(counted.filter(counted["n"].cum_sum() >= rank)["bucket"][0]))
+        return low + (width - 1) / 2
+
     def largest_ns(self, index: int, operation: str, begin_s: float, end_s: float) -> float:
         """Largest latency in a span: exact where the running maximum grew in it, else the middle of the highest bucket."""
         rows = self.of(index, [operation]).sort("t_s")
@@ -133,9 +142,14 @@ def must_have_sum(clients: Sequence[ClientRecords], index: int) -> bool:
 
 
 def bounds(
-    clients: Sequence[ClientRecords], index: int, operations: Sequence[str], span_ns: tuple[float, float], **of: str
+    clients: Sequence[ClientRecords],
+    index: int,
+    operations: Sequence[str],
+    span_ns: tuple[float, float],
+    column: str = "ops",
+    **of: str,
 ) -> tuple[int, int]:
-    """Give the fewest and the most operations that the clients can have done in a span of the machine's clock.
+    """Give the fewest and the most operations (or bytes …) that the clients can have done in a span of the machine's clock.
 
     Intervals inside of it are the fewest, those that touch it the most; a span is known to 2 ms.
     """
@@ -144,6 +158,6 @@ def bounds(
         rows = one.of(index, operations, **of)
         ends = rows["t_s"] * NS_PER_S + one.zero_ns
         begins = ends - rows["dt_s"] * NS_PER_S
-        least += int(rows.filter((begins >= span_ns[0] + 2e6) & (ends <= span_ns[1] - 2e6))["ops"].sum())
-        most += int(rows.filter((begins <= span_ns[1] + 2e6) & (ends >= span_ns[0] - 2e6))["ops"].sum())
+        least += int(rows.filter((begins >= span_ns[0] + 2e6) & (ends <= span_ns[1] - 2e6))[column].sum())
+        most += int(rows.filter((begins <= span_ns[1] + 2e6) & (ends >= span_ns[0] - 2e6))[column].sum())
     return least, most

@@ -303,23 +303,35 @@ def _vdbench_line(of: ClientRecords, begin_s: float, end_s: float) -> Row:
     return Row((ops / seconds, data / MIB / seconds, data / ops, 100 * reads / ops, *means, longest), 0.0)
 
 
+FIO_PERCENTILES = (50, 90, 99)
+
+
 def fio(of: ClientRecords) -> list[Row]:
-    """Of each direction: IOPS, bytes a second, bytes, milliseconds."""
+    """Of each direction: IOPS, bytes a second, bytes, milliseconds, latencies; and the job's user and system CPU."""
     ended = of.finished(0)
     ended_ns = max(ended["start_ns"] + FIO_S * NS_PER_S, *(one["last_op_ns"] for one in ended["workers"]))
     seconds = (ended_ns - ended["start_ns"]) / NS_PER_S
     found = []
     for name in ("read", "write"):
-        ops, moved = of.sum(0, name), of.sum(0, name, "bytes")
-        found.append(Row((ops / seconds, moved / seconds, moved, seconds * 1000), 0.0))
-    return found
+        ops, moved, took_ns = (of.sum(0, name, column) for column in ("ops", "bytes", "latency_sum_ns"))
+        most_ns = float(of.of(0, [name])["latency_max_ns"].max())  # type: ignore[arg-type]
+        ranked = (min(most_ns, math.floor(of.ranked_ns(0, name, each / 100))) for each in FIO_PERCENTILES)
+        times = (of.least_ns(0, name), most_ns, took_ns / ops, *ranked)
+        found.append(Row((ops / seconds, moved / seconds, moved, seconds * 1000, *times), 0.0))
+    cpu_ns = (sum(sample[key] for sample in of.samples(0)) for key in ("user_cpu_ns", "system_cpu_ns"))
+    return [*found, Row(tuple(100 * each / NS_PER_S / seconds for each in cpu_ns), 0.0)]
 
 
 def fio_cells(text: str) -> list[str]:
     """Give the same of fio's JSON."""
     (job,) = json.loads(text)["jobs"]
-    keys = ("iops", "bw_bytes", "io_bytes", "runtime")
-    return [str("n/a" if job[name][key] is None else job[name][key]) for name in ("read", "write") for key in keys]
+    cells = []
+    for part in (job["read"], job["write"]):
+        times = part["clat_ns"]
+        ranked = [times["percentile"][f"{each:.6f}"] for each in FIO_PERCENTILES]
+        cells += [part[key] for key in ("iops", "bw_bytes", "io_bytes", "runtime")]
+        cells += [times["min"], times["max"], times["mean"], *ranked]
+    return ["n/a" if cell is None else str(cell) for cell in (*cells, job["usr_cpu"], job["sys_cpu"])]
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ CASES = (
     if IS_WHOLE
     else [("local", tool) for tool in ("iozone", "vxbench", "fio")]
 )
+SCALES = {"IOPS": ("iops", 1), "ops/s": ("iops", 1), "MiB/s": ("throughput_bytes_per_s", 1 << 20)}
+"""Of the rates of a report."""
 UNITS = {"us": Decimal(1000), "ms": Decimal(1_000_000), "s": Decimal(1_000_000_000)}
 """Of times that are written with one: the truth is in nanoseconds."""
 
@@ -139,8 +141,7 @@ def test_every_other_path_has_the_same(ran: Ran) -> None:
 def test_report_and_document_of_a_rerun_are_of_these_clients(ran: Ran) -> None:
     page = ran.place.folder / "work" / "page.html"
     ran.place("report", "last", "-o", "page.html")
-    drawn = page.read_text()
-    assert all(one.client in drawn for one in ran.clients)
+    assert_page(page.read_text(), json.loads(ran.place("show", "last", "--json")))
 
     assert_document(ran, json.loads(ran.place(*ran.words("rerun", "last", "--json"))))
     assert_text(ran, ran.place("show", "last", "--classic"))
@@ -211,16 +212,81 @@ def assert_document(ran: Ran, document: dict[str, Any]) -> None:
     indices = {phase["name"]: index for index, phase in reversed([*enumerate(ran.clients[0].phases)])}
     results = document["results"]
     assert {result["client"] for result in results} == {None, *clients}
+    own = {result["label"]: result for result in results}
+    for together in document["sums"]:
+        first = own[together["rates"][0]["label"]]
+        assert_sums(clients, indices[first["phase"]] + first["repeat"], together, own)
     for result in results:
         one = clients.get(result["client"])
-        if one is not None and result["operation"] != "*":
-            rows = one.of(indices[result["phase"]] + result["repeat"], [result["operation"]], result["job"])
-            assert result["ops"] <= rows["ops"].sum()
-            assert result["errors"] == 0
-        elif one is None:
-            index = indices[result["phase"]] + result["repeat"]
-            assert result["iops"] is None or may_have_sum([*clients.values()], index)
-            assert result["iops"] is not None or not result["ops"] or not must_have_sum([*clients.values()], index)
+        index = indices[result["phase"]] + result["repeat"]
+        assert result["errors"] == 0
+        if one is not None:
+            if result["operation"] != "*":
+                assert_result(one, index, result)
+            continue
+        assert result["iops"] is None or may_have_sum([*clients.values()], index)
+        assert result["iops"] is not None or not result["ops"] or not must_have_sum([*clients.values()], index)
+
+
+def assert_result(one: ClientRecords, index: int, result: dict[str, Any]) -> None:
+    """Hold a client's row of a document against the intervals that its window touches."""
+    rows = one.of(index, [result["operation"]], result["job"])
+    begin_s, end_s = (one.finished(index)["start_ns"] / NS_PER_S + at_s for at_s in result["window_s"])
+    inside = rows.filter((rows["t_s"] > begin_s + 1e-6) & (rows["t_s"] - rows["dt_s"] < end_s - 1e-6))
+    ops, moved, took_ns = (int(inside[column].sum()) for column in ("ops", "bytes", "latency_sum_ns"))
+    assert (result["ops"], result["bytes"]) == (ops, moved)
+    assert result["seconds"] == pytest.approx(end_s - begin_s, abs=2e-9)
+    assert result["iops"] == pytest.approx(ops / (end_s - begin_s))
+    assert result["throughput_bytes_per_s"] == (pytest.approx(moved / (end_s - begin_s)) if moved else None)
+    assert result["latency_ns"]["mean"] == pytest.approx(took_ns / ops, abs=0.1)
+
+
+def assert_sums(clients: dict[str, ClientRecords], index: int, together: dict[str, Any], own: dict[str, Any]) -> None:
+    """Hold each client's part of a sum against its intervals in the window of the sum; without one it is its own result."""
+    for rate in together["rates"]:
+        if together["window_s"] is None:
+            assert rate["iops"] == own[rate["label"]]["iops"]
+        if together["window_s"] is None or own[rate["label"]]["operation"] == "*":
+            continue
+        one = clients[rate["client"]]
+        start_ns = min(each.zero_ns + each.finished(index)["start_ns"] for each in clients.values())
+        begin, end = (start_ns + at_s * NS_PER_S for at_s in together["window_s"])
+        least, most = bounds([one], index, [own[rate["label"]]["operation"]], (begin, end))
+        assert least <= rate["iops"] * (end - begin) / NS_PER_S * (1 + 1e-6)
+        assert rate["iops"] * (end - begin) / NS_PER_S <= most * (1 + 1e-6)
+
+
+def assert_page(page: str, document: dict[str, Any]) -> None:
+    """Hold the rates in a report's table of clients against those of a document."""
+    tables = [
+        [
+            re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+            for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        ]
+        for table in re.findall(r"<table.*?</table>", page, re.DOTALL)
+    ]
+    (head, *rows), *_ = (table for table in tables if [*table[0][:2]] == ["Client", "Host"])
+    columns = [(at, SCALES[unit]) for at, name in enumerate(head) if (unit := name.rpartition(", ")[2]) in SCALES]
+    assert {row[0] for row in rows} == {client["name"] for client in document["clients"]}
+    assert len(columns) == min(8, len(document["sums"]))
+    for row in rows:
+        of_client = [rate for each in document["sums"] for rate in each["rates"] if rate["client"] == row[0]]
+        for at, (name, scale) in columns:
+            value, step = written(row[at])
+            assert any(abs(rate[name] / scale - value) <= 0.501 * step for rate in of_client if rate[name]), (
+                head[at],
+                row,
+            )
+
+
+def written(number: str) -> tuple[float, float]:
+    """Give a number of a report, and what its last digit stands for."""
+    found = re.fullmatch(r"([\d,.]+)(M?)", number)
+    assert found is not None, number
+    digits, times = Decimal(found[1].replace(",", "")), 1e6 if found[2] else 1.0
+    exponent = digits.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return float(digits) * times, 10.0**exponent * times
 
 
 def assert_files(ran: Ran) -> None:
@@ -228,7 +294,7 @@ def assert_files(ran: Ran) -> None:
     work = ran.place.folder / "work"
     for name in ran.tool.writes:
         if ran.tool.adds_up:
-            assert ran.text.splitlines()[0] in (work / name).read_text() or name == "flatfile.html"
+            assert_vdbench_file(ran.text, (work / name).read_text())
             continue
         assert not (work / name).exists()
         for one in ran.clients:
@@ -241,6 +307,24 @@ def assert_files(ran: Ran) -> None:
                 cells,
                 wanted,
             )
+
+
+def assert_vdbench_file(text: str, file: str) -> None:
+    """Hold a file of vdbench against its text: the whole text, or each number of it with the digits that the text has."""
+    if "reqrate" not in file:
+        assert text.strip() in file
+        return
+    (head,) = (line.split() for line in file.splitlines() if "reqrate " in line and not line.startswith("*"))
+    columns = [head.index(name) for name in ("rate", "MB/sec", "bytes/io", "read%", "resp", "read_resp", "write_resp")]
+    rows = [line.split() for line in file.splitlines() if re.match(r" *\d\d:", line)]
+    cells = iter(TOOLS["vdbench"].found(text))
+    for row in rows:
+        for cell in [row[at] for at in (*columns, head.index("resp_max"))]:
+            printed = next(cells)
+            digits = len(printed.partition(".")[2])
+            assert printed == cell or abs(float(printed) - float(cell)) <= 0.5001 * 10.0**-digits, (printed, row)
+    assert rows
+    assert not list(cells)
 
 
 def assert_fio(clients: Sequence[ClientRecords], text: str) -> None:
@@ -257,8 +341,12 @@ def assert_fio(clients: Sequence[ClientRecords], text: str) -> None:
         assert may_have_sum(clients, 0)
         assert part["iops"] == pytest.approx(part["total_ios"] / part["runtime"] * 1000, rel=1e-2)
         assert part["bw_bytes"] == pytest.approx(part["iops"] * 4096, rel=1e-3)
-        least, _ = bounds(clients, 0, [name], (begin + edge, end - edge))
-        assert least <= part["total_ios"] <= sum(one.sum(0, name) for one in clients)
+        for column, found in (
+            ("ops", part["total_ios"]),
+            ("latency_sum_ns", part["lat_ns"]["mean"] * part["total_ios"]),
+        ):
+            least, _ = bounds(clients, 0, [name], (begin + edge, end - edge), column)
+            assert least <= found * (1 + 1e-6) <= sum(one.sum(0, name, column) for one in clients) * (1 + 2e-6)
         longest_ns = max((end - begin) / share, FIO_S * NS_PER_S)
         assert end - begin - 2 * edge <= part["runtime"] * 1e6 <= longest_ns + edge
 
