@@ -34,7 +34,7 @@ LEAST_SHARED = 0.8
 """Of the time from the first start to the last end; below, there is no sum (docs/method.md)."""
 SLACK = 2.5 * INTERVAL_S / SECONDS
 """Share of the phase that whole intervals leave open."""
-LONG_PAUSE_S = 1.0
+LONG_PAUSE_S = 0.6
 """A pause of that length is to be reported with the client's name."""
 
 

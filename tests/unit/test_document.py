@@ -839,12 +839,13 @@ def test_a_wall_clock_that_was_stepped_is_told_and_nothing_is_judged_by_it() -> 
     assert "stepped backwards by 3,600 s in this run." in back
 
 
-def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
-    assert "client-paused" not in ids(paused(0.999))
-    assert "client-paused" in ids(paused(1.0), "invalid")
+def test_a_pause_is_judged_by_its_share_and_its_place() -> None:
+    assert "client-paused" in ids(paused(0.95, window_s=5.0), "invalid")
+    assert "client-paused" in ids(paused(0.25), "invalid")
     # 1 s of 109 s is less than a hundredth: the number has moved, but little.
-    assert "client-paused" in ids(paused(1.0, window_s=110.0), "warning")
+    assert "client-paused" in ids(paused(1.0, window_s=110.0), "weak")
     assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
+    assert "client-paused" in ids(paused(0.4, 0.4, 0.4, window_s=110.0), "invalid")
     # In the ramp, which is not counted, up to its end; from the end of the phase on.
     assert "client-paused" in ids(paused(1.0, at_s=-0.5), "note")
     assert "client-paused" in ids(paused(1.0, at_s=0.0), "note")
@@ -865,7 +866,7 @@ def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
     assert "was paused for 2.50 s in 2 pauses: " in pause_text(in_both)
     assert "client-paused" in ids(in_both, "invalid")
     # 1 s of 109 s is less than a hundredth, 4 s would be more.
-    assert "client-paused" in ids(paused(3.0, 1.0, suspended=True, at_s=0.5, window_s=110.0), "warning")
+    assert "client-paused" in ids(paused(3.0, 1.0, suspended=True, at_s=0.5, window_s=110.0), "weak")
 
 
 # -- edges: what is measured lies just below a threshold and just above it ------------------------------------------------

@@ -98,11 +98,10 @@ def _pauses_of(
         shift = shift_ns.get(record.index, 0)
         start_ns = begins_ns.get(record.index, record.start_ns)
         for pause in record.pauses:
-            if pause.paused_ns / NS_PER_S >= thresholds.PAUSE_S:
-                text = f"{who} was paused for {format_seconds(pause.paused_ns / NS_PER_S)}"
-                during = Span(pause.begun_ns + shift, max(pause.t_ns, pause.begun_ns + 1) + shift)
-                is_across = during.begin_ns < start_ns < during.end_ns
-                yield _Moment(start_ns if is_across else during.begin_ns, text, DETECTED, during=during)
+            text = f"{who} was paused for {format_seconds(pause.paused_ns / NS_PER_S)}"
+            during = Span(pause.begun_ns + shift, max(pause.t_ns, pause.begun_ns + 1) + shift)
+            is_across = during.begin_ns < start_ns < during.end_ns
+            yield _Moment(start_ns if is_across else during.begin_ns, text, DETECTED, during=during)
 
 
 def _changes(run: RunRecord, measured: Sequence[Result]) -> Iterator[_Moment]:

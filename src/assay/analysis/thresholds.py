@@ -163,8 +163,6 @@ PROGRAMS_SHARE = 0.1
 """Of all CPUs, what other programs have to keep busy to matter where none is free."""
 TIMER_SHARE = 0.02
 """Two clock reads as a share of the median latency."""
-PAUSE_S = 1.0
-"""A client that stood still for so long at a time was paused: no timer and no scheduler is that late by itself."""
 PAUSE_SHARE = 0.01
 """Pauses above this share of the window make its number unusable."""
 CLOCK_STEP_S = 2.0

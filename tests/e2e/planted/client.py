@@ -284,7 +284,7 @@ CASES = (
     Case(
         cause="a client that stood still",
         plant=paused,
-        parameters=({"pause_s": 1.3}, {"pause_s": 2.5}, {"pause_s": 1.6, "depth": 3}),
+        parameters=({"pause_s": 0.9}, {"pause_s": 2.5}, {"pause_s": 1.6, "depth": 3}),
         expected=Expected(found=frozenset({"client-paused"})),
     ),
     Case(

@@ -4,6 +4,9 @@ A machine that was suspended, a frozen virtual machine or control group, an engi
 sleep of at most a quarter of a second took far longer, and was spent neither on a CPU nor waiting for one. A machine that
 is merely busy makes no such pause (`engine/src/observe/pauses.rs`).
 
+How long a pause was does not matter, but its share of the window does: above 1 % the number must not be used. The engine
+records pauses from a quarter of a second on.
+
 A sum over clients has a window of its own, so its pauses are held against that, and each by the client's part of the sum.
 A pause of the phase that is outside the window is reported all the same: left out as a start, it would leave no trace.
 """
@@ -27,7 +30,7 @@ _MOST_NAMED = 4
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge the pauses of the phase: those that reach into the window moved its number."""
-    pauses = _long(case.record.pauses)
+    pauses = case.record.pauses
     inside = [pause for pause in pauses if _reaches_into(pause, case.window.counted)]
     long_s = [pause.paused_ns / NS_PER_S for pause in inside or pauses]
     times = "" if len(long_s) == 1 else f" in {len(long_s)} pauses"
@@ -40,7 +43,7 @@ def of_sum(at: SumCase) -> Iterable[Finding]:
     pauses, texts = [], []
     for name, times in at.phase.clients.items():
         record = at.clients[name].run.phases_by_index.get(at.phase.index)
-        for own in _long(record.pauses if record else ()):
+        for own in record.pauses if record else ():
             pause = _moved(own, times.shift.ns)
             pauses.append(pause)
             since_s = max(0, pause.begun_ns - at.phase.begin_ns) / NS_PER_S
@@ -50,10 +53,6 @@ def of_sum(at: SumCase) -> Iterable[Finding]:
     more = [f"{len(texts) - _MOST_NAMED} more pauses"] if len(texts) > _MOST_NAMED else []
     text = f"{'; '.join((*texts[:_MOST_NAMED], *more))}: suspended, frozen or stopped."
     return _finding(text, at.case, pauses, inside, share=1 / max(1, len(at.phase.clients)))
-
-
-def _long(pauses: Sequence[events.Paused]) -> list[events.Paused]:
-    return [pause for pause in pauses if pause.paused_ns / NS_PER_S >= thresholds.PAUSE_S]
 
 
 def _moved(pause: events.Paused, by_ns: int) -> events.Paused:
@@ -73,14 +72,18 @@ def _finding(
     if not inside:
         text += " That was outside the window, and is in no number."
         timed = _timed(case.record)
-        is_timed = any(_reaches_into(pause, timed) for pause in pauses)
-        if not is_timed:
+        if share * _long_s(pauses, timed) <= thresholds.PAUSE_SHARE * timed.seconds:
             return (findings.note("client-paused", text),)
         return (findings.weak("client-paused", text, _CURE, brief="a client was paused"),)
     text += " What was under way then took that much longer than the storage needed, and nothing else was done."
-    long_s = sum(pause.paused_ns for pause in inside) / NS_PER_S
-    judged = findings.invalid if share * long_s > thresholds.PAUSE_SHARE * case.seconds else findings.warning
-    return (judged("client-paused", text, _CURE),)
+    part = share * _long_s(inside, case.window.counted) / case.seconds
+    judged = findings.invalid if part > thresholds.PAUSE_SHARE else findings.weak
+    return (judged("client-paused", text, _CURE, brief="a client was paused", effect=part),)
+
+
+def _long_s(pauses: Sequence[events.Paused], span: Span) -> float:
+    """Sum up the pauses that reach into a span; while a machine is suspended, the run's own clock does not go on."""
+    return sum(pause.paused_ns for pause in pauses if _reaches_into(pause, span)) / NS_PER_S
 
 
 def _timed(record: PhaseRecord) -> Span:
