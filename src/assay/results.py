@@ -144,7 +144,8 @@ class Schedule(Part, kw_only=True):
     """What became of the arrivals of an open loop, over the whole phase."""
 
     verdict: ScheduleVerdict
-    """`fell_behind` where less than 99 % of the arrivals that were due had been issued by the end."""
+    """`fell_behind` where less than 99 % of the arrivals that were due had been issued by the end, or the backlog grew
+    throughout."""
     rate_per_s: float
     """As asked for."""
     arrivals: int

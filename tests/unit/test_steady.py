@@ -18,13 +18,14 @@ from assay.analysis.statistics.period import _is_peak
 from assay.analysis.statistics.steady import (
     Steadiness,
     Stretch,
+    _matters,
     _moves,
     _rest_of_start,
     _staircase,
-    _trend,
     judge,
     mser_cut,
 )
+from assay.analysis.statistics.trend import trend
 from assay.analysis.steadiness import JobSteadiness
 from assay.analysis.window import Window
 from assay.verdicts import SteadyVerdict
@@ -206,7 +207,7 @@ PATTERN = np.tile([1.0, -1.0, -1.0, 1.0], 10)
 def test_a_line_matters_above_5_percent_and_26_tenths_of_its_standard_error(
     rise: float, noise: float, matters: bool
 ) -> None:
-    assert _trend(np.linspace(0.0, rise, 40) + noise * PATTERN).matters is matters
+    assert _matters(trend(np.linspace(0.0, rise, 40) + noise * PATTERN)) is matters
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,16 @@
 """Were the arrivals of an open loop served as they came?
 
-`kept_up` when at least 99 % of those that were due had been issued when the phase ended (METHOD 2.5): below, the backlog
-grows with the length of the run, and so do the response times.
+`kept_up` when at least 99 % of those that were due had been issued when the phase ended (METHOD 2.5), and the backlog did
+not grow all the time (METHOD 2.8, `statistics/backlog.py`): where it does, the response times are what the length of the
+run makes them.
 """
 
+import dataclasses
+
 from assay.analysis import thresholds
+from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.series import ops_within, series_edges
+from assay.analysis.statistics.backlog import grows
 from assay.analysis.subject import Subject
 from assay.events import Arrivals
 from assay.plan import Arrival, Open, OpenShare
@@ -19,7 +25,7 @@ def schedule_of(subject: Subject) -> Schedule | None:
     if rate_per_s is None or arrivals is None or not arrivals.scheduled:
         return None
     issued = (arrivals.scheduled - arrivals.unissued) / arrivals.scheduled
-    keeps_up = issued >= thresholds.ACHIEVED_SHARE
+    keeps_up = issued >= thresholds.ACHIEVED_SHARE and lateness_of(subject) is None
     return Schedule(
         verdict=ScheduleVerdict.KEPT_UP if keeps_up else ScheduleVerdict.FELL_BEHIND,
         rate_per_s=rate_per_s,
@@ -27,6 +33,33 @@ def schedule_of(subject: Subject) -> Schedule | None:
         late=arrivals.missed,
         backlog=arrivals.unissued,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class GrowingLateness:
+    """How late the operations of an open loop were issued whose backlog grew all the time, in nanoseconds."""
+
+    first_ns: float
+    """Of the first fifth of the phase."""
+    last_ns: float
+    """Of the last."""
+
+
+def lateness_of(subject: Subject) -> GrowingLateness | None:
+    """Say how late the operations of a job came at its begin and at its end; None where that did not grow all the time."""
+    record, job = subject.record, subject.job.name
+    rows = [found for (of, _), found in record.operation_rows.items() if of == job and found.total("response_sum_ns")]
+    begin_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
+    edges = series_edges(record, Span(begin_ns, record.whole.end_ns))
+    ops, response_ns, latency_ns = (
+        ops_within(edges, rows, name) for name in ("ops", "response_sum_ns", "latency_sum_ns")
+    )
+    done = ops > 0
+    late_ns = (response_ns - latency_ns)[done] / ops[done]
+    if not done.any() or not grows(late_ns, float(latency_ns.sum() / ops.sum())):
+        return None
+    fifth = len(late_ns) // 5
+    return GrowingLateness(float(late_ns[:fifth].mean()), float(late_ns[-fifth:].mean()))
 
 
 def scheduled_rate(arrival: Arrival, arrivals: Arrivals | None) -> float | None:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from assay import events, plan
 from assay.analysis import findings
 from assay.analysis.case import Case
-from assay.analysis.schedule import schedule_of
+from assay.analysis.schedule import GrowingLateness, lateness_of, schedule_of
 from assay.results import Finding, Schedule
+from assay.units import format_ns
 from assay.verdicts import ScheduleVerdict
 
 
@@ -20,20 +21,27 @@ def judge(case: Case) -> Iterable[Finding]:
         cure = "Look for a full file system, or a set smaller than the region that is read."
         yield findings.warning("short-transfers", text, cure)
     if kept := schedule_of(case.subject):
-        yield from _arrivals(kept)
+        yield from _arrivals(kept, lateness_of(case.subject))
     yield from _fallbacks(case, facts)
 
 
-def _arrivals(kept: Schedule) -> Iterator[Finding]:
+def _arrivals(kept: Schedule, late: GrowingLateness | None) -> Iterator[Finding]:
     """Say that an open loop did not keep its schedule."""
-    if kept.verdict is ScheduleVerdict.FELL_BEHIND:
+    cure = "Ask for a lower rate, or allow more operations in flight."
+    if late is not None:
+        text = (
+            f"The backlog grew all the time: operations were issued {format_ns(late.first_ns)} late in the first fifth of"
+            f" the phase, {format_ns(late.last_ns)} in the last. More was asked for than is served, and the response time"
+            " grows with the length of the run."
+        )
+        yield findings.warning("overloaded", text, cure, brief="backlog grew")
+    elif kept.verdict is ScheduleVerdict.FELL_BEHIND:
         achieved = 1 - kept.backlog / kept.arrivals
         text = (
             f"{kept.backlog} of {kept.arrivals} scheduled arrivals had not been issued when the phase ended:"
             f" {100 * achieved:.1f} % of the asked rate was achieved. Those left over are in no percentile, and the response"
             " time grows with the length of the run."
         )
-        cure = "Ask for a lower rate, or allow more operations in flight."
         yield findings.warning("overloaded", text, cure, effect=1 - achieved)
     elif kept.late or kept.backlog:
         text = f"{kept.late} of {kept.arrivals} arrivals were issued after the next one was due already"

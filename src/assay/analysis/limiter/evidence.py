@@ -11,13 +11,14 @@ from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
 from assay.analysis.recorded_operations import work_of
 from assay.analysis.rows import NS_PER_S, Span
-from assay.analysis.schedule import scheduled_rate
+from assay.analysis.schedule import schedule_of, scheduled_rate
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import DEVICE_FACT, LINK_FACT
 from assay.plan import Open, OpenShare, Spacing
 from assay.results import LatencyNs
 from assay.units import format_bytes, format_number
+from assay.verdicts import ScheduleVerdict
 
 
 def gather(
@@ -33,6 +34,7 @@ def gather(
     latency_s = None if latency_ns.mean is None else latency_ns.mean / NS_PER_S
     outstanding = float(job.workers * job.queue_depth)
     offered_per_s, issued_share, late_share = _schedule(subject)
+    scheduled = schedule_of(subject)
     own_limit_share, own_limit = _own_limit(subject, window)
     curve = tuple(_curve(subject))
     cpus = cpu_use(subject.run, record, window)
@@ -45,6 +47,7 @@ def gather(
         is_absorbed=is_absorbed,
         offered_per_s=offered_per_s,
         issued_share=issued_share,
+        falls_behind=scheduled is not None and scheduled.verdict is ScheduleVerdict.FELL_BEHIND,
         late_share=late_share,
         own_limit_share=own_limit_share,
         own_limit=own_limit,

@@ -25,7 +25,7 @@ def offered_load(at: Signals) -> Conclusion | None:
         is_late = at.late_share > thresholds.LATE_SHARE
         # At random times some come while another is served, however little there is to do.
         has_rest = at.idle is not None and at.idle >= thresholds.MOST_OF_IT
-        if kept < thresholds.ACHIEVED_SHARE or (is_late and not has_rest):
+        if at.falls_behind or kept < thresholds.ACHIEVED_SHARE or (is_late and not has_rest):
             return None
         served = "served" if is_late else "served on time"
         said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were {served}"

@@ -28,6 +28,7 @@ from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.statistics.mean import correlation
 from assay.analysis.statistics.period import find_period, without_period
+from assay.analysis.statistics.trend import Trend, long_run_variance, trend
 from assay.verdicts import SteadyVerdict
 
 
@@ -78,14 +79,14 @@ def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
     earlier = [edge for edge in edges if edge < begin]
     before = [_stretch(values, a, b) for a, b in itertools.pairwise([*earlier, begin])]
     last = _stretch(values, begin, len(values))
-    trend = _trend(adjusted[begin:])
+    line = trend(adjusted[begin:])
     if np.median(values[begin:]) <= 0:
         verdict = SteadyVerdict.LATE_SHIFT
     elif drift_begin is not None:
         verdict = SteadyVerdict.DRIFTING
     elif len(values) - begin < max(thresholds.STEADY_LAST_VALUES, thresholds.SETTLED_SHARE * len(values)):
         verdict = SteadyVerdict.LATE_SHIFT
-    elif _moves(np.exp(adjusted[begin:])) or trend.matters:
+    elif _moves(np.exp(adjusted[begin:])) or _matters(line):
         verdict = SteadyVerdict.DRIFTING
     else:
         verdict = SteadyVerdict.STEADY
@@ -94,7 +95,7 @@ def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
         verdict,
         last=last,
         before=tuple(before),
-        trend=math.expm1(trend.over_all),
+        trend=math.expm1(line.over_all),
         period=period,
         mser_mean=None if cut is None else float(values[cut:].mean()),
     )
@@ -138,40 +139,10 @@ def _rest(z: FloatArray, found: Levels) -> FloatArray:
 # -- a line ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Line:
-    """The least-squares line through a series."""
-
-    over_all: float
-    """By how much it rises from the first value to the last."""
-    error: float
-    """Standard error of that, the correlation of neighbours allowed for."""
-    squares: float
-    """Sum of the squared distances to it."""
-    variance: float
-    """Long-run variance of these."""
-
-    @property
-    def matters(self) -> bool:
-        """Whether it is neither small nor by chance."""
-        is_large = abs(self.over_all) > math.log1p(thresholds.STEADY_TREND)
-        return is_large and abs(self.over_all) > thresholds.STEADY_TREND_ERRORS * self.error
-
-
-def _trend(z: FloatArray) -> _Line:
-    n = len(z)
-    at = np.arange(n) - (n - 1) / 2
-    power = float(at @ at)
-    slope = float(at @ z) / power if power else 0.0
-    rest = z - z.mean() - slope * at
-    squares = float(rest @ rest)
-    variance = _long_run_variance(rest, n - 2)
-    return _Line(slope * (n - 1), math.sqrt(variance / power) * (n - 1) if power else math.inf, squares, variance)
-
-
-def _long_run_variance(rest: FloatArray, freedom: int) -> float:
-    p = correlation(rest)
-    return float(rest @ rest) / max(freedom, 1) * (1 + p) / (1 - p)
+def _matters(line: Trend) -> bool:
+    """Whether the line through logarithms is neither flat nor by chance."""
+    is_large = abs(line.over_all) > math.log1p(thresholds.STEADY_TREND)
+    return is_large and abs(line.over_all) > thresholds.STEADY_TREND_ERRORS * line.error
 
 
 def _staircase(z: FloatArray, found: Levels) -> int | None:
@@ -182,13 +153,13 @@ def _staircase(z: FloatArray, found: Levels) -> int | None:
         if not (np.all(steps > 0) or np.all(steps < 0)):
             continue
         begin = levels[first].begin
-        line = _trend(z[begin:])
+        line = trend(z[begin:])
         rest = np.concatenate([z[a.begin : a.end] - z[a.begin : a.end].mean() for a in levels[first:]])
-        variance = min(line.variance, _long_run_variance(rest, len(rest) - len(levels) + first))
+        variance = min(line.variance, long_run_variance(rest, len(rest) - len(levels) + first))
         penalty = thresholds.LEVEL_PENALTY * math.log(len(rest)) * variance
         by_steps = float(rest @ rest) + penalty * len(steps)
         by_line = line.squares + penalty * thresholds.STEADY_LINE_COST
-        if by_line <= by_steps and line.matters:
+        if by_line <= by_steps and _matters(line):
             return begin
     return None
 
