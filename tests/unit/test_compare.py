@@ -136,6 +136,54 @@ def several(measured: tuple[Document, Result], name: str, rates: np.ndarray, *, 
     return Arm.of(name, documents)
 
 
+def rows_of(
+    measured: tuple[Document, Result], random: np.random.Generator, cv: float, *, factors: Sequence[float], begin: int
+) -> tuple[Row, ...]:
+    """Compare results that differ by these factors, each with runs of its own."""
+    a = several(measured, "a", 1e4 * random.lognormal(0, cv, (RUNS, len(factors))), begin=0)
+    b = several(measured, "b", 1e4 * np.array(factors) * random.lognormal(0, cv, (RUNS, len(factors))), begin=begin)
+    (against,) = compare([a, b]).against
+    return tuple(row for row in against.rows if row.metric == "iops")
+
+
+@pytest.mark.parametrize(("cv", "begin"), [(0.1, 30), (0.2, 30), (0.1, 1), (0.2, 1)])
+@pytest.mark.long
+def test_of_twenty_rows_without_a_difference_hardly_ever_one_wins(
+    cv: float, begin: int, measured: tuple[Document, Result]
+) -> None:
+    random = np.random.default_rng(7)
+    won = sum(
+        any(row.verdict in {VERDICT.BETTER, VERDICT.WORSE} for row in rows)
+        for rows in (rows_of(measured, random, cv, factors=[1.0] * 20, begin=begin) for _ in range(200))
+    )
+
+    # Each by itself at 95 %: in 12 to 30 of 100 comparisons.
+    assert won < 10
+
+
+def test_one_of_twenty_rows_that_does_differ_is_found_with_five_runs(measured: tuple[Document, Result]) -> None:
+    rows = rows_of(measured, np.random.default_rng(3), 0.02, factors=[1.0] * 19 + [1.3], begin=1)
+
+    assert [row.label for row in rows if row.verdict is VERDICT.BETTER] == ["r19"]
+
+
+def test_what_was_declared_is_tested_by_itself(measured: tuple[Document, Result]) -> None:
+    # A difference whose p is near to 0.01, among 19 rows that are the same on both sides.
+    steady = np.full((RUNS, 19), 1e4)
+    apart = np.array([[0.99], [1.0], [1.01], [1.02], [1.0]])
+    a = several(measured, "a", np.hstack([steady, 1e4 * apart]), begin=0)
+    b = several(measured, "b", np.hstack([steady, 1.06e4 * apart[::-1] ** 1.5]), begin=30)
+
+    together, alone = compare([a, b]), compare([a, b], headline="r19")
+
+    (row,) = (row for row in together.against[0].rows if (row.label, row.metric) == ("r19", "iops"))
+    (declared,) = (row for row in alone.against[0].rows if (row.label, row.metric) == ("r19", "iops"))
+    assert declared.p_together is not None
+    assert row.p_together is not None
+    assert row.p_together > declared.p_together
+    assert (together.tested_together, alone.tested_together) == (40, 38)
+
+
 @pytest.mark.parametrize(
     ("factor", "verdict"),
     [(0.9, VERDICT.WORSE), (1.2, VERDICT.BETTER), (1.0, VERDICT.EQUIVALENT), (1.015, VERDICT.DIFFERENT_SMALL)],

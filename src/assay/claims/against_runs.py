@@ -232,7 +232,7 @@ def _proportions(
     sentence: Sentence, proportion: Proportion, about: OfRuns, arms: Sequence[Arm], meant: Meant
 ) -> list[JudgedSentence]:
     """Judge each row that a sentence is about; one that says why there is none, where there is none."""
-    (against,) = compare(arms, meant.effect).against
+    (against,) = compare(arms, meant.effect, headline=about.label).against
     names = {THROUGHPUT.name, IOPS.name} if about.metric == "rate" else {about.metric}
     rows = [row for row in against.rows if row.metric in names and fnmatchcase(row.label, about.label)]
     if not rows:

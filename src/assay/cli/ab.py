@@ -12,6 +12,7 @@ from assay.cli.comparing import (
     FileWeights,
     Gates,
     GateStrict,
+    Headline,
     Html,
     Markdown,
     Pictures,
@@ -55,6 +56,7 @@ def ab(
         ),
     ] = True,
     effect: Effect = 3.0,
+    headline: Headline = None,
     gate: Gates = None,
     gate_strict: GateStrict = False,
     region: Regions = None,
@@ -98,6 +100,7 @@ def ab(
         commands=[[*words, *more] for words in commands],
         rounds=rounds,
         effect=effect / 100,
+        headline=headline,
         budget_s=None if budget is None else parse_seconds(budget),
         seed=seed,
     )

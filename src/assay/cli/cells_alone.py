@@ -145,7 +145,9 @@ class CellsAlone:
 
         arms = [Arm.of(name, documents) for name, documents in zip(self._series.names, found, strict=True)]
         questions = replace(self._questions, unconfirmed=unconfirmed)
-        return arms, surveyed(compare(arms, self._series.effect, unconfirmed), arms, questions, self._runs)
+        return arms, surveyed(
+            compare(arms, self._series.effect, unconfirmed, self._series.headline), arms, questions, self._runs
+        )
 
     def _keep(self, odd: "OddCell", again: "CellAgain") -> None:
         self._again.setdefault(odd.side, []).append(again)

@@ -12,6 +12,7 @@ from assay.cli.comparing import (
     FileWeights,
     Gates,
     GateStrict,
+    Headline,
     Html,
     Markdown,
     Pictures,
@@ -41,6 +42,7 @@ def compare(
         bool,
         typer.Option("--foreign", help="Hold runs of other tools (assay import) against Assay's own all the same."),
     ] = False,
+    headline: Headline = None,
     gate: Gates = None,
     gate_strict: GateStrict = False,
     region: Regions = None,
@@ -78,7 +80,7 @@ def compare(
         _refuse_foreign(arms)
     from assay.compare import comparison
 
-    found = surveyed(comparison.compare(arms, effect / 100), arms, questions, runs)
+    found = surveyed(comparison.compare(arms, effect / 100, headline=headline), arms, questions, runs)
     check_answered(found, questions)
     raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
 

@@ -33,6 +33,14 @@ Gates = Annotated[
 GateStrict = Annotated[
     bool, typer.Option("--gate-strict", help="Exit with 1 too where more runs would be needed to tell.")
 ]
+Headline = Annotated[
+    str | None,
+    typer.Option(
+        "--headline",
+        metavar="LABEL",
+        help="The result that it is about (a pattern): tested by itself, and not as one of all rows.",
+    ),
+]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, as GitHub shows it.")]
 
 Html = Annotated[
@@ -229,6 +237,7 @@ def told(
     from assay.report import comparison_text
 
     gated = judge(gates, found)
+    _check_headline(found)
     if json:
         import msgspec
 
@@ -242,6 +251,19 @@ def told(
         say(path, err=json or markdown)
     failing = {GateState.VIOLATED, GateState.OPEN} if strict else {GateState.VIOLATED}
     return int(any(one.state in failing for one in gated))
+
+
+def _check_headline(found: "Comparison") -> None:
+    """Raise InputError where no result is called what was declared."""
+    from fnmatch import fnmatchcase
+
+    from assay.errors import InputError
+
+    labels = sorted({row.label for against in found.against for row in against.rows})
+    if found.headline is not None and not any(fnmatchcase(label, found.headline) for label in labels):
+        raise InputError(
+            f"--headline '{found.headline}': no result has that label; there are {', '.join(labels) or 'none'}"
+        )
 
 
 def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ...]":

@@ -27,11 +27,13 @@ class MeasuredInTurns:
         commands: Sequence[Sequence[str]],
         rounds: int | None,
         effect: float,
+        headline: str | None,
         budget_s: float | None,
         seed: int,
     ) -> None:
         """Measure nothing yet."""
         self.names, self._commands = names, commands
+        self.headline = headline
         self._rounds, self.effect, self._budget_s, self.seed = rounds, effect, budget_s, seed
         self._begun_s = time.monotonic()
         self._line = ProgressLine(sys.stderr)
@@ -43,7 +45,8 @@ class MeasuredInTurns:
         from assay.compare.arms import Arm
         from assay.compare.comparison import compare
 
-        return compare([Arm.of(name, found) for name, found in zip(self.names, self.found, strict=True)], self.effect)
+        arms = [Arm.of(name, found) for name, found in zip(self.names, self.found, strict=True)]
+        return compare(arms, self.effect, headline=self.headline)
 
     def measure(self, stops: "Stops") -> bool:
         """Measure round after round. False: the user ended it; the round that was not whole is left out."""

@@ -3,12 +3,18 @@
 A result is compared where every run of both sides has it. There is a winner only between numbers of the same thing
 (storage, page cache, write-back ...; flushed or absorbed), of runs that may be trusted, from three runs of each on, and by
 more than what matters (`effect`). Runs that are not to be trusted are left out and named where three of each are left.
+
+Of many rows without any difference some look like one: at 95 % confidence one in twenty. So all rows of a comparison are
+tested together (Benjamini and Hochberg 1995): of those called better or worse at most 5 % are so by chance. The p of a row
+is that of the t test of the logarithms: ranks of five runs have none below 0.008, by which no single row of twenty could
+stand. A row that is declared (`headline`) is tested by itself.
 """
 
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from statistics import median
 from types import MappingProxyType
 
@@ -17,9 +23,12 @@ import numpy as np
 
 from assay.analysis import repeats, thresholds
 from assay.analysis.statistics.beta import student_quantile
+from assay.analysis.statistics.moderated import adjusted
 from assay.analysis.statistics.ratio import (
     LEAST_PAIRED,
     Ratio,
+    p_by_t,
+    p_of_pairs_by_t,
     ratio_between,
     ratio_of_pairs,
     runs_needed,
@@ -80,6 +89,8 @@ class Row(Part, frozen=True, kw_only=True):
     """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
     pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
+    p_together: float | None = None
+    """By the t test of the logarithms, adjusted for all rows that are tested together; null: one run of a side has none."""
 
 
 class Drift(Part, frozen=True, kw_only=True):
@@ -126,12 +137,17 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Of how many clients the sums of each side are; sides whose runs are of one client each are not in it."""
     own_left_out: int = 0
     """Results of single clients, which are in no comparison: sums are compared."""
+    tested_together: int = 0
+    """Rows whose `p_together` are adjusted for each other."""
+    headline: str | None = None
+    """Pattern of the labels that were declared, and tested by themselves."""
 
 
 def compare(
     arms: Sequence[Arm],
     effect: float = DEFAULT_EFFECT,
     unconfirmed: Mapping[str, Collection[str]] = MappingProxyType({}),
+    headline: str | None = None,
 ) -> Comparison:
     """Hold every arm but the first against the first.
 
@@ -140,14 +156,18 @@ def compare(
         effect: Difference that matters, as a share: 0.03 is 3 %.
         unconfirmed: Labels of results of which some runs were shown to be disturbed, by the side that the first is held
             against: they are in no mean of ratios, and tell nothing of drift.
+        headline: Pattern of labels (fnmatch) that are tested by themselves, because they were asked about.
     """
     first, *others = arms
+    found = [_against(first, other, effect, unconfirmed.get(other.name, ())) for other in others]
     return Comparison(
         schema=SCHEMA,
         effect=effect,
         a=first.name,
         runs={arm.name: tuple(document.run.id for document in arm.documents) for arm in arms},
-        against=tuple(_against(first, other, effect, unconfirmed.get(other.name, ())) for other in others),
+        against=tuple(_together(found, headline)),
+        tested_together=sum(_is_tested(row) and not _is_named(row, headline) for each in found for row in each.rows),
+        headline=headline,
         clients={arm.name: arm.clients for arm in arms if arm.clients},
         own_left_out=sum(arm.own_left_out for arm in arms),
     )
@@ -176,6 +196,42 @@ def _against(a: Arm, b: Arm, effect: float, unconfirmed: Collection[str]) -> Aga
         order_known=order_known,
         foreign=tuple(name for name, arm in (("A", a), ("B", b)) if arm.is_foreign),
     )
+
+
+# -- many rows ----------------------------------------------------------------------------------------------------------
+
+
+def _is_tested(row: Row) -> bool:
+    return row.p_together is not None
+
+
+def _is_named(row: Row, headline: str | None) -> bool:
+    return headline is not None and fnmatchcase(row.label, headline)
+
+
+def _together(found: Sequence[Against], headline: str | None) -> Iterator[Against]:
+    """Adjust the p of all rows for each other, those that were declared apart, and take back what may be chance."""
+    tested = [row for each in found for row in each.rows if _is_tested(row)]
+    stands: dict[int, Row] = {}
+    for is_named in (False, True):
+        family = [row for row in tested if _is_named(row, headline) is is_named]
+        for row, p in zip(family, adjusted([row.p_together or 0.0 for row in family]), strict=True):
+            stands[id(row)] = _adjusted_row(row, p, len(family))
+    for each in found:
+        yield msgspec.structs.replace(each, rows=tuple(stands.get(id(row), row) for row in each.rows))
+
+
+def _adjusted_row(row: Row, p: float, count: int) -> Row:
+    row = msgspec.structs.replace(row, p_together=p)
+    if p <= thresholds.FALSE_MARKS or count == 1:
+        return row
+    match row.verdict:
+        case ComparisonVerdict.BETTER | ComparisonVerdict.WORSE:
+            reason = f"by itself {row.verdict.words}, but one of {count} rows may be so by chance (p {p:.2g} together)"
+            return msgspec.structs.replace(row, verdict=ComparisonVerdict.INCONCLUSIVE, reason=reason)
+        case ComparisonVerdict.DIFFERENT_SMALL:
+            return msgspec.structs.replace(row, verdict=ComparisonVerdict.EQUIVALENT)
+    return row
 
 
 def by_run(side: Side) -> dict[str, float]:
@@ -237,6 +293,7 @@ def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], t
         reason=reason,
         runs_needed=needed,
         pairs=len(pairs),
+        p_together=None if found is None else p_of_pairs_by_t(pairs) if pairs else p_by_t(one.values, other.values),
     )
 
 

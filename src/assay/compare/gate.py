@@ -2,7 +2,8 @@
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
 is violated where the whole interval lies beyond the bound, and held where the whole interval lies within; between them it is
-open, and more runs would tell. One run says nothing of the next, so fewer than three of a side hold and violate nothing.
+open, and more runs would tell. A gate of every row is violated only by one that differs when all rows are tested together.
+One run says nothing of the next, so fewer than three of a side hold and violate nothing.
 """
 
 import enum
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from assay.analysis.thresholds import FALSE_MARKS
 from assay.errors import InputError
 from assay.verdicts import ComparisonVerdict
 
@@ -109,6 +111,11 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     )
     if is_held:
         return GateState.HELD, ""
+    if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
+        return (
+            GateState.OPEN,
+            f"of all rows together it may be by chance (p {row.p_together:.2g}); more runs would tell",
+        )
     if is_violated:
         return GateState.VIOLATED, ""
     return GateState.OPEN, "the bound lies in the interval; more runs would tell"

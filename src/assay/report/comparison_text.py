@@ -115,9 +115,22 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
         yield f"order    {IN_BLOCKS}"
+    if words := together_words(comparison):
+        yield f"tested   {words}"
     pairs = max((row.pairs for row in against.rows), default=0)
     if pairs:
         yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
+
+
+def together_words(comparison: Comparison) -> str:
+    """Say which rows were tested together; nothing of one."""
+    alone = "" if comparison.headline is None else f"; {comparison.headline} by itself"
+    if comparison.tested_together < 2:
+        return ""
+    return (
+        f"{comparison.tested_together} rows together: of those called better or worse at most 5 % are so by chance"
+        f" (Benjamini-Hochberg){alone}"
+    )
 
 
 def clients_told(comparison: Comparison, against: Against) -> str:

@@ -21,6 +21,7 @@ from assay.report.comparison_text import (
     gate_words,
     is_in_blocks,
     mean_told,
+    together_words,
 )
 from assay.report.figure import Table
 from assay.report.output import check_file, write_whole
@@ -88,6 +89,7 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
         of_clients = clients_told(comparison, against)
         warned = [
             *([f"Clients: {of_clients}."] if of_clients else ()),
+            *([f"Tested: {tested}."] if (tested := together_words(comparison)) else ()),
             *([f"{foreign_told(against)}."] if against.foreign else ()),
             *([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()),
             *caveats(against),
