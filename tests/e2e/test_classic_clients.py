@@ -273,7 +273,7 @@ def assert_page(page: str, document: dict[str, Any]) -> None:
         of_client = [rate for each in document["sums"] for rate in each["rates"] if rate["client"] == row[0]]
         for at, (name, scale) in columns:
             value, step = written(row[at])
-            assert any(abs(rate[name] / scale - value) <= 0.501 * step for rate in of_client if rate[name]), (
+            assert any(abs((rate[name] or 0.0) / scale - value) <= 0.501 * step for rate in of_client if rate[name]), (
                 head[at],
                 row,
             )
