@@ -34,7 +34,7 @@ LEAST_SHARED = 0.8
 """Of the time from the first start to the last end; below, there is no sum (docs/method.md)."""
 SLACK = 2.5 * INTERVAL_S / SECONDS
 """Share of the phase that whole intervals leave open."""
-LONG_PAUSE_S = 0.6
+LONG_PAUSE_S = 1.0
 """A pause of that length is to be reported with the client's name."""
 
 
@@ -94,10 +94,18 @@ class Track:
     ticks: tuple[tuple[float, int], ...]
     """When it counted, and how much until then."""
 
-    def per_s(self, begin_s: float, end_s: float) -> float:
-        """Give its rate between its two ticks that are nearest to two times; those of a late client lie beside others."""
-        first, last = (min(self.ticks, key=lambda tick: abs(tick[0] - at)) for at in (begin_s, end_s))
-        return (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0.0
+    def counted(self, begin_s: float, end_s: float) -> float:
+        """Count what it did between two times."""
+        return self._until(end_s) - self._until(begin_s)
+
+    def _until(self, at_s: float) -> float:
+        """Count until a time: in an interval the load goes on evenly, in a pause nothing is done."""
+        before = max((tick for tick in self.ticks if tick[0] <= at_s), default=self.ticks[0])
+        after = min((tick for tick in self.ticks if tick[0] > at_s), default=self.ticks[-1])
+        length_s = after[0] - before[0]
+        if length_s <= 0 or length_s > 1.5 * INTERVAL_S:
+            return min(before, after, key=lambda tick: abs(tick[0] - at_s))[1]
+        return before[1] + (after[1] - before[1]) * (at_s - before[0]) / length_s
 
 
 def tracks(bundle: Path) -> dict[str, Track]:
@@ -146,7 +154,7 @@ def faults_of(document: Mapping[str, Any], bundle: Path, done: Sequence[Disturba
     paused_s = sum(one.for_s + INTERVAL_S for one in done if one.what == "pause")
     if last_s - first_s < end_s - begin_s - SLACK * SECONDS - paused_s and "start-left-out" not in ids:
         yield f"window of {last_s - first_s:.2f} s, although all worked {end_s - begin_s:.2f} s"
-    truth = sum(track.per_s(first_s, last_s) for track in of_clients)
+    truth = sum(track.counted(first_s, last_s) for track in of_clients) / (last_s - first_s)
     # Of each client one operation lies on an edge.
     if abs(total["iops"] - truth) > WITHIN * truth + len(of_clients) / (last_s - first_s):
         yield f"{total['iops']:.2f} operations a second, and the clients counted {truth:.2f}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
 from e2e.planted.storage import delayed_disk, memory_disk
+from testbed.throttle import blkio_limit
 
 OFFERED = frozenset({"offered_load"})
 
@@ -25,6 +26,20 @@ def arrivals(
             directory=disk.directory,
             load=only(job, seconds=seconds, sets=data("8MiB")),
             is_true=lambda said: bool(0.8 <= said.row["iops"] / min(per_s, workers * 1e3 / read_ms) <= 1.1),
+        )
+
+
+@contextmanager
+def a_little_too_much(_folder: Path, *, limit_per_s: int, above: float, seconds: int) -> Iterator[Scene]:
+    """Reads that arrive at a little more than what the device is held to."""
+    per_s = limit_per_s * (1 + above)
+    job = f'arrival = {{ kind = "open", rate_per_s = {per_s} }}\n{RANDOM_READ}'
+    with delayed_disk(0) as disk, blkio_limit(disk.device, read_iops=limit_per_s) as group:
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, seconds=seconds, sets=data("8MiB")),
+            prefix=group.prefix,
+            is_true=lambda said: bool(0.97 <= said.row["iops"] / limit_per_s <= 1.02),
         )
 
 
@@ -83,6 +98,21 @@ CASES = (
         ),
         expected=Expected(
             found=frozenset({"overloaded"}), found_from="weak", limiter=SLOW_DEVICE, trust=frozenset({"weak", "no"})
+        ),
+    ),
+    Case(
+        cause="arrivals at hardly more than the device is held to",
+        plant=a_little_too_much,
+        parameters=(
+            {"limit_per_s": 200, "above": 0.02, "seconds": 10},
+            {"limit_per_s": 200, "above": 0.012, "seconds": 20},
+            {"limit_per_s": 500, "above": 0.012, "seconds": 20},
+        ),
+        expected=Expected(
+            found=frozenset({"overloaded"}),
+            found_from="weak",
+            limiter=frozenset({"throttle_io"}),
+            trust=frozenset({"weak", "no"}),
         ),
     ),
     Case(
