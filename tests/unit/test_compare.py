@@ -316,6 +316,19 @@ def test_a_gate_holds_as_the_whole_interval_does(
     assert gated.state is state
 
 
+def test_a_gate_of_every_row_is_not_violated_by_what_may_be_chance(measured: tuple[Document, Result]) -> None:
+    steady, noisy = np.full((RUNS, 19), 1e4), 1e4 * np.array([[0.94], [1.0], [1.06], [1.03], [0.97]])
+    a = several(measured, "a", np.hstack([steady, noisy]), begin=0)
+    b = several(measured, "b", np.hstack([steady, 0.88 * noisy]), begin=30)
+    found = compare([a, b])
+
+    of_all = {gated.row.label: gated.state for gated in judge([parse_gate("iops >= -1 %")], found)}
+    (named,) = judge([parse_gate("r19: iops >= -1 %")], found)
+
+    assert of_all == {**{f"r{at}": GateState.HELD for at in range(19)}, "r19": GateState.OPEN}
+    assert named.state is GateState.VIOLATED
+
+
 def test_a_gate_is_open_where_more_runs_would_tell(measured: tuple[Document, Result]) -> None:
     wide = [0.9e4, 1.1e4, 1e4, 0.93e4, 1.07e4]
     found = compare([arm(measured, "a", wide), arm(measured, "b", wide)])

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from assay.analysis.thresholds import FALSE_MARKS
 from assay.errors import InputError
 from assay.verdicts import ComparisonVerdict
 
@@ -111,6 +110,8 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     )
     if is_held:
         return GateState.HELD, ""
+    from assay.analysis.thresholds import FALSE_MARKS  # noqa: PLC0415 - a gate is read, and refused, before anything is loaded
+
     if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
         return (
             GateState.OPEN,
