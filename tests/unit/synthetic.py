@@ -30,6 +30,8 @@ class Stream:
     worker: int = 0
     errors_at_ns: tuple[int, ...] = ()
     errno: int = 5
+    late_ns: npt.NDArray[np.int64] | None = None
+    """Lateness of each operation of an open loop."""
 
     def then(self, later: "Stream") -> "Stream":
         """Add what the same worker completed later."""
@@ -255,6 +257,9 @@ class SyntheticRun(MemoryRun):
                 continue
             largest = max([largest, *latency.tolist()])
             moved = sum(int(mask.sum()) * stream.bytes_each for stream, mask in inside)
+            responses = [
+                s.latency_ns[mask] + s.late_ns[mask] for s, mask in inside if s.late_ns is not None and mask.any()
+            ]
             t_s = (start_ns + end) / NS
             row = (
                 index,
@@ -266,8 +271,8 @@ class SyntheticRun(MemoryRun):
                 errors,
                 largest,
                 int(latency.sum()),
-                None,
-                None,
+                int(max(each.max() for each in responses)) if responses else None,
+                int(sum(each.sum() for each in responses)) if responses else None,
             )
             self._rows[INTERVALS].append(row)
             buckets, counts = filled_buckets(latency)

@@ -733,6 +733,28 @@ def test_an_open_loop_keeps_up_while_99_of_100_arrivals_are_issued(
     assert about == said
 
 
+@pytest.mark.parametrize(("load", "verdict"), [(1.006, "fell_behind"), (0.99, "kept_up")])
+def test_an_open_loop_whose_backlog_grows_falls_behind(load: float, verdict: str) -> None:
+    # 100 arrivals a second, each served in 10 ms times the load: arrival k is issued k x 10 ms x (load - 1) late.
+    served_ns = round(load * NS / 100)
+    number = np.arange(round(20 * NS / served_ns) if load > 1 else 2000, dtype=np.int64)
+    due_ns = number * (NS // 100)
+    late_ns = np.maximum(0, number * (served_ns - NS // 100))
+    stream = Stream(due_ns + late_ns + served_ns, np.full(len(number), served_ns), late_ns=late_ns)
+    arrivals = events.Arrivals(scheduled=2000, missed=0, unissued=2000 - len(number))
+    run = SyntheticRun(one_plan(phase(one_job(arrival=plan.Open(rate_per_s=100.0)))))
+
+    result = only(run.phase([stream], seconds=20, arrivals=arrivals).end())
+
+    assert result.schedule
+    assert result.schedule.verdict == verdict
+    assert result.schedule.backlog < 0.01 * result.schedule.arrivals
+    texts = [finding.text for finding in result.findings if finding.id == "overloaded"]
+    # 99.4 are served a second, each 60 us later than the one before: 2 and 18 s into the phase, 11.93 and 107.4 ms.
+    said = "operations were issued 11.9 ms late in the first fifth of the phase, 107 ms in the last"
+    assert [said in text for text in texts] == ([True] if load > 1 else []), texts
+
+
 @pytest.mark.parametrize(("allocate", "is_trusted"), [("write", True), ("fallocate", False), ("sparse", False)])
 def test_reads_of_blocks_that_were_never_written_are_not_trusted(allocate: str, is_trusted: bool) -> None:
     data = msgspec.structs.replace(DATA, allocate=plan.Allocate(allocate))

@@ -1,8 +1,7 @@
 """Were the arrivals of an open loop served as they came?
 
 `kept_up` when at least 99 % of those that were due had been issued when the phase ended (METHOD 2.5), and the backlog did
-not grow all the time (METHOD 2.8, `statistics/backlog.py`): where it does, the response times are what the length of the
-run makes them.
+not grow throughout (METHOD 2.8, `statistics/backlog.py`). Otherwise the response times depend on the length of the run.
 """
 
 import dataclasses
@@ -37,7 +36,7 @@ def schedule_of(subject: Subject) -> Schedule | None:
 
 @dataclasses.dataclass(frozen=True)
 class GrowingLateness:
-    """How late the operations of an open loop were issued whose backlog grew all the time, in nanoseconds."""
+    """Mean lateness of an open loop whose backlog grew, in nanoseconds."""
 
     first_ns: float
     """Of the first fifth of the phase."""
@@ -46,7 +45,7 @@ class GrowingLateness:
 
 
 def lateness_of(subject: Subject) -> GrowingLateness | None:
-    """Say how late the operations of a job came at its begin and at its end; None where that did not grow all the time."""
+    """Give the lateness at the begin and the end of a phase; None where the backlog did not grow throughout."""
     record, job = subject.record, subject.job.name
     rows = [found for (of, _), found in record.operation_rows.items() if of == job and found.total("response_sum_ns")]
     begin_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)

@@ -38,7 +38,7 @@ Headline = Annotated[
     typer.Option(
         "--headline",
         metavar="LABEL",
-        help="The result that it is about (a pattern): tested by itself, and not as one of all rows.",
+        help="Test rows whose label matches LABEL apart from the others.",
     ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, as GitHub shows it.")]
@@ -254,7 +254,7 @@ def told(
 
 
 def _check_headline(found: "Comparison") -> None:
-    """Raise InputError where no result is called what was declared."""
+    """Raise InputError where no label matches the headline."""
     from fnmatch import fnmatchcase
 
     from assay.errors import InputError

@@ -4,10 +4,9 @@ A result is compared where every run of both sides has it. There is a winner onl
 (storage, page cache, write-back ...; flushed or absorbed), of runs that may be trusted, from three runs of each on, and by
 more than what matters (`effect`). Runs that are not to be trusted are left out and named where three of each are left.
 
-Of many rows without any difference some look like one: at 95 % confidence one in twenty. So all rows of a comparison are
-tested together (Benjamini and Hochberg 1995): of those called better or worse at most 5 % are so by chance. The p of a row
-is that of the t test of the logarithms: ranks of five runs have none below 0.008, by which no single row of twenty could
-stand. A row that is declared (`headline`) is tested by itself.
+All rows of a comparison are tested together (Benjamini and Hochberg 1995): of the rows called better or worse, at most 5 %
+are expected to be so by chance. The p-value is that of the t test of the logarithms: with five runs a rank test has none
+below 0.008, too large for any single row of 20. Rows that match `headline` are tested apart from the others.
 """
 
 import itertools
@@ -90,7 +89,7 @@ class Row(Part, frozen=True, kw_only=True):
     pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
     p_together: float | None = None
-    """By the t test of the logarithms, adjusted for all rows that are tested together; null: one run of a side has none."""
+    """p-value of the t test of the logarithms, adjusted for all rows tested together; null: a side has a single run."""
 
 
 class Drift(Part, frozen=True, kw_only=True):
@@ -138,9 +137,9 @@ class Comparison(Part, frozen=True, kw_only=True):
     own_left_out: int = 0
     """Results of single clients, which are in no comparison: sums are compared."""
     tested_together: int = 0
-    """Rows whose `p_together` are adjusted for each other."""
+    """Rows whose `p_together` are adjusted for each other; those of the headline are not among them."""
     headline: str | None = None
-    """Pattern of the labels that were declared, and tested by themselves."""
+    """Pattern of the labels that are tested apart from the others; null: all rows are tested together."""
 
 
 def compare(
@@ -156,7 +155,7 @@ def compare(
         effect: Difference that matters, as a share: 0.03 is 3 %.
         unconfirmed: Labels of results of which some runs were shown to be disturbed, by the side that the first is held
             against: they are in no mean of ratios, and tell nothing of drift.
-        headline: Pattern of labels (fnmatch) that are tested by themselves, because they were asked about.
+        headline: Pattern of labels (fnmatch) that are tested apart from the others.
     """
     first, *others = arms
     found = [_against(first, other, effect, unconfirmed.get(other.name, ())) for other in others]
@@ -210,15 +209,15 @@ def _is_named(row: Row, headline: str | None) -> bool:
 
 
 def _together(found: Sequence[Against], headline: str | None) -> Iterator[Against]:
-    """Adjust the p of all rows for each other, those that were declared apart, and take back what may be chance."""
+    """Adjust p-values within each family of rows, and withdraw the verdicts that may be chance."""
     tested = [row for each in found for row in each.rows if _is_tested(row)]
-    stands: dict[int, Row] = {}
+    adjusted_rows: dict[int, Row] = {}
     for is_named in (False, True):
         family = [row for row in tested if _is_named(row, headline) is is_named]
         for row, p in zip(family, adjusted([row.p_together or 0.0 for row in family]), strict=True):
-            stands[id(row)] = _adjusted_row(row, p, len(family))
+            adjusted_rows[id(row)] = _adjusted_row(row, p, len(family))
     for each in found:
-        yield msgspec.structs.replace(each, rows=tuple(stands.get(id(row), row) for row in each.rows))
+        yield msgspec.structs.replace(each, rows=tuple(adjusted_rows.get(id(row), row) for row in each.rows))
 
 
 def _adjusted_row(row: Row, p: float, count: int) -> Row:
@@ -227,7 +226,7 @@ def _adjusted_row(row: Row, p: float, count: int) -> Row:
         return row
     match row.verdict:
         case ComparisonVerdict.BETTER | ComparisonVerdict.WORSE:
-            reason = f"by itself {row.verdict.words}, but one of {count} rows may be so by chance (p {p:.2g} together)"
+            reason = f"{row.verdict.words} alone, but not significant among {count} rows tested together (p {p:.2g})"
             return msgspec.structs.replace(row, verdict=ComparisonVerdict.INCONCLUSIVE, reason=reason)
         case ComparisonVerdict.DIFFERENT_SMALL:
             return msgspec.structs.replace(row, verdict=ComparisonVerdict.EQUIVALENT)

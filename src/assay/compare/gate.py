@@ -2,7 +2,7 @@
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
 is violated where the whole interval lies beyond the bound, and held where the whole interval lies within; between them it is
-open, and more runs would tell. A gate of every row is violated only by one that differs when all rows are tested together.
+open, and more runs would tell. A gate on every row is violated only by a row that is significant among all rows together.
 One run says nothing of the next, so fewer than three of a side hold and violate nothing.
 """
 
@@ -113,10 +113,7 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     from assay.analysis.thresholds import FALSE_MARKS  # noqa: PLC0415 - a gate is read, and refused, before anything is loaded
 
     if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
-        return (
-            GateState.OPEN,
-            f"of all rows together it may be by chance (p {row.p_together:.2g}); more runs would tell",
-        )
+        return GateState.OPEN, f"not significant among all rows (p {row.p_together:.2g}); more runs would tell"
     if is_violated:
         return GateState.VIOLATED, ""
     return GateState.OPEN, "the bound lies in the interval; more runs would tell"

@@ -123,13 +123,13 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
 
 
 def together_words(comparison: Comparison) -> str:
-    """Say which rows were tested together; nothing of one."""
-    alone = "" if comparison.headline is None else f"; {comparison.headline} by itself"
-    if comparison.tested_together < 2:
+    """Describe which rows were tested together; empty where there is only one."""
+    apart = "" if comparison.headline is None else f"; {comparison.headline} apart from them"
+    if comparison.tested_together + bool(apart) < 2:
         return ""
     return (
-        f"{comparison.tested_together} rows together: of those called better or worse at most 5 % are so by chance"
-        f" (Benjamini-Hochberg){alone}"
+        f"{comparison.tested_together} rows together: at most 5 % of those called better or worse are expected to be chance"
+        f" (Benjamini-Hochberg){apart}"
     )
 
 

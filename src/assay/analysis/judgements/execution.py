@@ -30,9 +30,9 @@ def _arrivals(kept: Schedule, late: GrowingLateness | None) -> Iterator[Finding]
     cure = "Ask for a lower rate, or allow more operations in flight."
     if late is not None:
         text = (
-            f"The backlog grew all the time: operations were issued {format_ns(late.first_ns)} late in the first fifth of"
-            f" the phase, {format_ns(late.last_ns)} in the last. More was asked for than is served, and the response time"
-            " grows with the length of the run."
+            f"The backlog grew throughout: operations were issued {format_ns(late.first_ns)} late in the first fifth of the"
+            f" phase, {format_ns(late.last_ns)} in the last. The load asks for more than the storage serves, so the response"
+            " time depends on the length of the run."
         )
         yield findings.warning("overloaded", text, cure, brief="backlog grew")
     elif kept.verdict is ScheduleVerdict.FELL_BEHIND:

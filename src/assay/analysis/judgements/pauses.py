@@ -4,8 +4,7 @@ A machine that was suspended, a frozen virtual machine or control group, an engi
 sleep of at most a quarter of a second took far longer, and was spent neither on a CPU nor waiting for one. A machine that
 is merely busy makes no such pause (`engine/src/observe/pauses.rs`).
 
-How long a pause was does not matter, but its share of the window does: above 1 % the number must not be used. The engine
-records pauses from a quarter of a second on.
+The share of the window decides: above 1 % the result must not be used. The engine records pauses of 0.25 s and more.
 
 A sum over clients has a window of its own, so its pauses are held against that, and each by the client's part of the sum.
 A pause of the phase that is outside the window is reported all the same: left out as a start, it would leave no trace.

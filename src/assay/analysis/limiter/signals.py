@@ -66,7 +66,7 @@ class Signals:
     """Of all that were due, those that were issued before the end; where they came at random times, so that no window has
     the rate that was asked for."""
     falls_behind: bool = False
-    """Whether the backlog grew all the time, or too much of it was left."""
+    """Whether the open loop fell behind its schedule (`ScheduleVerdict.FELL_BEHIND`)."""
     late_share: float = 0.0
     """Part of them that were issued when the next one was due already."""
     own_limit_share: float | None = None

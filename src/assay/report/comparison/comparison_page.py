@@ -86,10 +86,10 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
     lines = [f"<h1>{names} against {markup(sides[0].name)}</h1>"]
     for against, side in zip(comparison.against, sides[1:], strict=True):
         said = [*answer_lines(comparison, against, side.letter), *mean_told(against)]
+        said += [f"Tested: {tested}."] if (tested := together_words(comparison)) else []
         of_clients = clients_told(comparison, against)
         warned = [
             *([f"Clients: {of_clients}."] if of_clients else ()),
-            *([f"Tested: {tested}."] if (tested := together_words(comparison)) else ()),
             *([f"{foreign_told(against)}."] if against.foreign else ()),
             *([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()),
             *caveats(against),
