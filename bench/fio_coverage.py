@@ -73,7 +73,7 @@ def look(path: Path, directory: Path | None) -> Looked:
 def _reaches_far(path: Path, name: str) -> bool:
     """Whether an option is given a size that no test folder has room for."""
     try:
-        found = take_apart(gathered([str(path)], os.environ)).sections
+        found = take_apart(*gathered([str(path)], os.environ)).sections
         given = [option.value or "" for section in found for option in section.options if option.name == name]
         return any(values.size(value) > FAR_BYTES for value in given)
     except (AssayError, values.BadValueError):
@@ -82,9 +82,8 @@ def _reaches_far(path: Path, name: str) -> bool:
 
 def _refusal(words: Sequence[str]) -> str:
     try:
-        whole = gathered(words, os.environ)
-        settings = FRONT_END.parse(whole)
-        plan_anywhere(settings, whole)
+        whole, files = gathered(words, os.environ)
+        plan_anywhere(FRONT_END.parse(whole, files), whole, files)
     except AssayError as refused:
         return str(refused)
     return ""
@@ -92,7 +91,7 @@ def _refusal(words: Sequence[str]) -> str:
 
 def _options(path: Path) -> Iterator[str]:
     try:
-        found = take_apart(gathered([str(path)], os.environ)).sections
+        found = take_apart(*gathered([str(path)], os.environ)).sections
     except AssayError:
         return
     for section in found:

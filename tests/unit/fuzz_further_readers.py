@@ -136,7 +136,7 @@ def client_set(data: bytes) -> object:
 
 def iozone_clients(data: bytes) -> object:
     """Read a file of IOzone's clients."""
-    found = clients_in(f"file\n{text_of(data)}")
+    found = clients_in("file", text_of(data))
     return found.directories(2), found.children_of_each(2)
 
 

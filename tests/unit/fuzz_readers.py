@@ -62,9 +62,9 @@ from assay.power_meter import parse_power_meter
 from assay.report import matrix_text
 from assay.tools import registry
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
-from assay.tools.filebench.settings import SCRIPT
 from assay.tools.fio import plan_anywhere
 from assay.tools.fio.option_table import KNOWN
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
@@ -298,8 +298,8 @@ def postmark(data: bytes) -> object:
     front_end = registry.front_end("postmark")
 
     class Door:
-        def measure(self, asked: Sequence[str]) -> int:
-            front_end.parse(asked)
+        def measure(self, asked: Sequence[str], files: Files = NO_FILES) -> int:
+            front_end.parse(asked, files)
             return 0
 
         def say(self, text: str) -> None:
@@ -386,8 +386,8 @@ def campaign_journal(data: bytes) -> object:
 def parameter_file(data: bytes) -> object:
     """Read a parameter file of vdbench, as far as the Plan that it means."""
     front_end = registry.front_end("vdbench")
-    words = ["--text", "fuzz.vdb", data.decode(errors="replace"), "--dir", "/", "--size", "1m"]
-    settings = front_end.parse(words)
+    words = ["-f", "fuzz.vdb", "--dir", "/", "--size", "1m"]
+    settings = front_end.parse(words, {"fuzz.vdb": data.decode(errors="replace")})
     return front_end.to_plan(settings, front_end.origin(["fuzz"]), SOMEWHERE)
 
 
@@ -397,23 +397,23 @@ def filebench(data: bytes) -> object:
     text = data.decode(errors="replace")
     first, _, rest = text.partition("\n")
     options, script = (first.split(), rest) if first.startswith("--") else (["--time", "1", "--allow-commands"], text)
-    asked = ["-f", "fuzz.f", *options, f"{SCRIPT}{script}"]
+    asked, files = ["-f", "fuzz.f", *options], {"fuzz.f": script}
     try:
-        settings = front_end.parse(asked)
+        settings = front_end.parse(asked, files)
     except FrontEndError as error:
         if not str(error).startswith("fuzz.f:"):
             raise AssertionError(str(error)) from error
         raise
-    return front_end.to_plan(settings, front_end.origin(asked), Path.cwd())
+    return front_end.to_plan(settings, front_end.origin(asked, files), Path.cwd())
 
 
 def fio_job_file(data: bytes) -> object:
     """Read a job file of fio, with one that it includes, as far as its Plan."""
     front_end = registry.front_end("fio")
-    words = ["include:more.fio\nbs=8k", f"fuzz.fio\n{data.decode(errors='replace')}", "${SIZE}=1m"]
-    settings = front_end.parse(words)
-    assert front_end.words(front_end.source(words)) == words
-    made = plan_anywhere(settings, words)
+    words, files = ["fuzz.fio", "${SIZE}=1m"], {"fuzz.fio": data.decode(errors="replace"), "more.fio": "bs=8k"}
+    settings = front_end.parse(words, files)
+    made = plan_anywhere(settings, words, files)
+    assert front_end.settings_of(made) == settings
     assert Plan.from_json(made.to_json()) == made
     return made
 

@@ -195,6 +195,7 @@ def _plain_examples(kind: Any, field: str) -> list[Any]:
         bool: [False, True],
         type(None): [None],
         dict[str, float]: [{}, {"reads": 1.5, "sectors read": 2.0**60}],
+        dict[str, str]: [{}, {"dir/a\nb": 'one\ntwo\t"\\'}],
     }
     return plain[kind]
 

@@ -50,15 +50,14 @@ def test_workers_that_others_start_are_waited_for_as_long_as_asked() -> None:
 def _by_tool(tool: str, name: str) -> HostsAsked:
     """What a tool's own words ask for that name a host."""
     of: FrontEnd[Any] = front_end(tool)
-    words = {
-        "vdbench": [
-            "--text",
-            "load",
+    words, text = {
+        "vdbench": (
+            ["-f", "file"],
             f'hd=h1,system="{name}"\nsd=sd1,lun=/tmp/f,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n',
-        ],
-        "iozone": ["-+m", f"clients\n{name} /srv/x /tmp/evil\n", "-t", "1", "-s", "64", "-r", "16", "-i", "0"],
-    }
-    asked = of.hosts(of.parse(words[tool]))
+        ),
+        "iozone": (["-+m", "file", "-t", "1", "-s", "64", "-r", "16", "-i", "0"], f"{name} /srv/x /tmp/evil\n"),
+    }[tool]
+    asked = of.hosts(of.parse(words, {"file": text}))
     assert asked is not None
     return asked
 

@@ -21,7 +21,6 @@ from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
 from assay.tools.filebench.loading import loaded, personalities
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
-from assay.tools.filebench.settings import SCRIPT
 from assay.tools.filebench.thread_plan import ThreadPlanner
 from goldens import Goldens
 from unit import classic_runs as classic
@@ -34,13 +33,13 @@ SECOND_NS = 1_000_000_000
 FILES = "define fileset name=files,path=/tmp,entries=10,size=8k,prealloc\n"
 
 
-def words(text: str, *options: str) -> list[str]:
-    return ["-f", "x.f", *options, f"{SCRIPT}{text}"]
+def given(text: str, *options: str) -> tuple[list[str], dict[str, str]]:
+    return ["-f", "x.f", *options], {"x.f": text}
 
 
 def made(text: str, *options: str) -> Plan:
-    asked = words(text, *options)
-    return FRONT_END.to_plan(FRONT_END.parse(asked), FRONT_END.origin(asked), DIRECTORY)
+    asked = given(text, *options)
+    return FRONT_END.to_plan(FRONT_END.parse(*asked), FRONT_END.origin(*asked), DIRECTORY)
 
 
 def process(*flowops: str, files: str = FILES, head: str = "", instances: int = 1, end: str = "run 5") -> str:
@@ -378,7 +377,7 @@ def test_the_types_of_custom_variables_are_told() -> None:
     class Door:
         said = ""
 
-        def measure(self, _words: object) -> int:
+        def measure(self, _words: object, _files: object = None) -> int:
             raise AssertionError
 
         def say(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """Job files and command lines of fio against the Plans and messages that they must become, and runs against fio's text."""
 
-import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,12 +30,18 @@ def words_of(path: Path) -> list[str]:
     return [f"{path.name}\n{path.read_text()}"]
 
 
+def with_files(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Take the lines behind the first of a word for what stands in a file of that name."""
+    texts = [word.partition("\n") for word in words]
+    return [name for name, _, _ in texts], {name: text for name, is_file, text in texts if is_file}
+
+
 def settings(*words: str) -> Settings:
-    return FRONT_END.parse(words)
+    return FRONT_END.parse(*with_files(words))
 
 
 def made(*words: str) -> plan.Plan:
-    return plan_anywhere(settings(*words), words)
+    return plan_anywhere(settings(*words), *with_files(words))
 
 
 def only_job(*words: str) -> plan.Job:
@@ -154,13 +160,13 @@ def test_a_variable_is_text_of_one_option_and_opens_nothing(tmp_path: Path) -> N
     file = tmp_path / "a.fio"
     file.write_text("[a]\nsize=${SIZE}\ndescription=${TEXT}\n")
 
-    words = gathered([str(file)], {"SIZE": "1m", "TEXT": "x;[b]", "OTHER": "secret"})
+    words, files = gathered([str(file)], {"SIZE": "1m", "TEXT": "x;[b]", "OTHER": "secret"})
 
-    (job,) = settings(*words).jobs
+    (job,) = FRONT_END.parse(words, files).jobs
     assert (job.size.bytes, job.options["description"]) == (MIB, "x;[b]")
     assert "secret" not in " ".join(words)
     with pytest.raises(InputError, match="line's end"):
-        settings(*gathered([str(file)], {"SIZE": "1m", "TEXT": "x\nexec_prerun=id"}))
+        FRONT_END.parse(*gathered([str(file)], {"SIZE": "1m", "TEXT": "x\nexec_prerun=id"}))
 
 
 def test_an_include_lies_beside_its_file_behind_no_link(tmp_path: Path) -> None:
@@ -169,10 +175,10 @@ def test_an_include_lies_beside_its_file_behind_no_link(tmp_path: Path) -> None:
     file = tmp_path / "a.fio"
 
     file.write_text("[a]\ninclude more.fio\nsize=1m\n")
-    assert settings(*gathered([str(file)], {})).jobs[0].least_bytes == 8192
+    assert FRONT_END.parse(*gathered([str(file)], {})).jobs[0].least_bytes == 8192
     for name in ("/etc/passwd", "../x.fio", "link.fio"):
         file.write_text(f"[a]\ninclude {name}\nsize=1m\n")
-        with pytest.raises(InputError, match=r"leads elsewhere|is a link"):
+        with pytest.raises(InputError, match=r"leaves the folder|over a link"):
             gathered([str(file)], {})
 
 
@@ -182,7 +188,7 @@ def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
     file.write_text("[a]\ninclude b.fio\n")
 
     with pytest.raises(InputError, match="include each other"):
-        settings(*gathered([str(file)], {}))
+        FRONT_END.parse(*gathered([str(file)], {}))
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
@@ -238,12 +244,16 @@ def test_numbers_have_fios_width(written: str, as_fio: str) -> None:
     assert written == as_fio
 
 
-def test_the_words_of_a_run_are_kept_whole_behind_what_was_typed() -> None:
-    words = ["a.fio\n[a]\nsize=1m", "${X}=é"]
+def test_a_plan_has_the_files_and_variables_that_its_words_name() -> None:
+    words, files = (
+        ["dir/a.fio", "${X}=é"],
+        {"dir/a.fio": "[a]\ninclude b.fio\ndescription=${X}", "dir/b.fio": "size=1m"},
+    )
 
-    typed, _, rest = FRONT_END.source(words).partition("\n")
+    whole = plan_anywhere(FRONT_END.parse(words, files), words, files)
 
-    assert (typed, json.loads(rest)) == ("fio a.fio", words)
+    assert whole.origin.source == "dir/a.fio '${X}=é'"
+    assert FRONT_END.settings_of(plan.Plan.from_json(whole.to_json())).jobs[0].options["description"] == "é"
 
 
 def test_zero_buffers_are_zeroes_and_nothing_else() -> None:

@@ -276,7 +276,7 @@ REFUSED = {
     "--repeat 2": "--repeat is no option of IOzone",
     "file": "no option",
     "-X trace": "assay run",
-    "-t 2 -+m hosts": "its content is not among the words",
+    "-t 2 -+m hosts": "the file of clients 'hosts' is not there",
     "-B -I": "choose one",
     "-B -H 2": "choose one",
     "-B -o": "-G",

@@ -1,6 +1,7 @@
 """`-+m`: which clients a file of lines means, what each does, and the text of the run that they make together."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from assay.plan import Plan, Stop, StopOf
 from assay.targets import directories
 from assay.tools.front_end import HostsAsked
 from assay.tools.iozone import FRONT_END
-from assay.tools.iozone.clients import with_clients
+from assay.tools.named_files import NO_FILES, Files
 from unit.classic_runs import table
 from unit.memory_run import MemoryRun, hello
 
@@ -30,16 +31,17 @@ three /mnt/c /usr/bin/iozone
 """
 
 
-def words(lines: str, *more: str) -> list[str]:
-    return ["-+m", f"clients\n{lines}", *(more or ("-t", "4", "-s", "64", "-r", "16", "-i", "0"))]
+def given(lines: str, *more: str) -> tuple[list[str], dict[str, str]]:
+    words = more or ("-t", "4", "-s", "64", "-r", "16", "-i", "0")
+    return ["-+m", "clients", *words], {"clients": lines}
 
 
-def made(given: list[str]) -> Plan:
-    return FRONT_END.to_plan(FRONT_END.parse(given), FRONT_END.origin(given), Path("/nowhere"))
+def made(of: tuple[list[str], dict[str, str]]) -> Plan:
+    return FRONT_END.to_plan(FRONT_END.parse(*of), FRONT_END.origin(*of), Path("/nowhere"))
 
 
 def test_the_lines_that_t_reaches_are_clients_with_their_directories() -> None:
-    asked = FRONT_END.hosts(FRONT_END.parse(words(FOUR)))
+    asked = FRONT_END.hosts(FRONT_END.parse(*given(FOUR)))
 
     places = {"one": Path("/mnt/a/x"), "two": Path("/mnt/b")}
     assert asked == HostsAsked(by="-+m", names=("one", "two"), directories=places)
@@ -47,7 +49,7 @@ def test_the_lines_that_t_reaches_are_clients_with_their_directories() -> None:
 
 
 def test_each_client_gets_its_children_in_its_directory() -> None:
-    whole = made(words(FOUR))
+    whole = made(given(FOUR))
     asked = FRONT_END.hosts(FRONT_END.settings_of(whole))
     assert asked is not None
 
@@ -60,25 +62,46 @@ def test_each_client_gets_its_children_in_its_directory() -> None:
         assert list(directories(part).values()) == [asked.directories[name] / "assay-clients" / name]  # type: ignore[index]
 
 
-def test_words_keep_what_stood_in_the_file_and_the_text_its_name(tmp_path: Path) -> None:
+class LookedAt:
+    """A door that keeps what it is to measure."""
+
+    def __init__(self, seen: list[tuple[Sequence[str], Files]]) -> None:
+        self._seen = seen
+
+    def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
+        """Keep the words and the files of a run."""
+        self._seen.append((words, files))
+        return 0
+
+    def say(self, text: str) -> None:
+        """Print nothing."""
+        raise AssertionError(text)
+
+    def may_write(self, name: str) -> bool:
+        """Write nothing."""
+        raise AssertionError(name)
+
+    def check_action(self, what: str) -> None:
+        """Do nothing else."""
+        raise AssertionError(what)
+
+
+def test_the_file_of_clients_is_read_and_kept_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "clients"
     file.write_text(FOUR)
 
-    for given in (["-+m", str(file), "-t", "2"], [f"-+m{file}", "-t", "2"]):
-        kept = with_clients(given)
-        file.unlink(missing_ok=True)
-        assert kept == ["-+m", f"{file}\n{FOUR}", "-t", "2"]
-        assert with_clients(kept) == kept
-        assert FRONT_END.words(FRONT_END.source(kept)) == kept
-        file.write_text(FOUR)
+    for words in (["-+m", str(file), "-t", "2"], [f"-+m{file}", "-t", "2"]):
+        seen: list[tuple[Sequence[str], Files]] = []
+        FRONT_END.follow(words, LookedAt(seen))
+        assert seen == [(words, {str(file): FOUR})]
 
-    with pytest.raises(InputError, match="does not exist"):
-        with_clients(["-+m", str(tmp_path / "gone")])
+    with pytest.raises(InputError, match="is not there"):
+        FRONT_END.follow(["-+m", str(tmp_path / "gone")], LookedAt([]))
 
 
 def test_without_clients_the_words_are_not_carried_out_here() -> None:
     with pytest.raises(InputError, match=r"-\+m names one, two, and this run is one of this machine alone"):
-        FRONT_END.prepare(made(words(FOUR)), has_outputs=False)
+        FRONT_END.prepare(made(given(FOUR)), has_outputs=False)
 
 
 @pytest.mark.parametrize(
@@ -99,15 +122,14 @@ def test_without_clients_the_words_are_not_carried_out_here() -> None:
 )
 def test_what_clients_do_not_go_with_is_refused(lines: str, more: tuple[str, ...], reason: str) -> None:
     with pytest.raises(InputError) as refused:
-        made(words(lines, *more))
+        made(given(lines, *more))
 
     assert reason in str(refused.value)
 
 
 def merged_run() -> MemoryRun:
     """What two clients of two children did together: 64 KiB each, in 1, 2, 4 and 8 s, and a sync of half a second."""
-    given = words(FOUR)
-    whole = made(given)
+    whole = made(given(FOUR))
     job = whole.phases[0].jobs[0]
     force_setattr(whole, "phases", tuple(replace(phase, jobs=(replace(job, workers=4),)) for phase in whole.phases[:1]))
     seconds = (1, 2, 4, 8)
@@ -150,18 +172,18 @@ def test_the_text_of_all_clients_is_that_of_one_with_all_their_children() -> Non
 
 
 def test_that_the_first_of_all_does_not_end_the_others_is_said() -> None:
-    whole = made(words(FOUR))
+    whole = made(given(FOUR))
 
     assert whole.phases[0].stop == Stop(of=StopOf.FIRST)
     assert [note.what for note in whole.untranslated] == ["-+m"]
-    assert made(words(FOUR, "-t", "4", "-i", "0", "-x")).untranslated == ()
+    assert made(given(FOUR, "-t", "4", "-i", "0", "-x")).untranslated == ()
 
 
 def test_a_line_that_is_longer_than_any_is_refused_at_once() -> None:
     with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 letters"):
-        FRONT_END.parse(words("h" * 1_000_000 + " /mnt/a\n"))
+        FRONT_END.parse(*given("h" * 1_000_000 + " /mnt/a\n"))
 
 
 def test_more_lines_than_there_are_clients_are_refused_whatever_is_in_them() -> None:
     with pytest.raises(InputError, match=r"clients: has more than 20000 lines"):
-        FRONT_END.parse(words("one /mnt/a\n" + "#\n" * 20_000))
+        FRONT_END.parse(*given("one /mnt/a\n" + "#\n" * 20_000))

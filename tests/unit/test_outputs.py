@@ -15,7 +15,7 @@ from assay.report.output import write_whole
 from assay.tools.output_files import OutputFile, check_writable, write_into
 from assay.tools.postmark.conversation import append
 from assay.tools.vdbench import FRONT_END as VDBENCH
-from assay.tools.vdbench.settings import with_texts
+from assay.tools.vdbench.settings import files_of
 
 OTHER = 12345
 
@@ -153,7 +153,8 @@ def test_vdbench_writes_nothing_behind_a_planted_link(shared: Path, tmp_path: Pa
     else:
         (shared / "out").mkdir()
         (shared / "out" / "summary.html").symlink_to(victim)
-    settings = VDBENCH.parse(with_texts(("-f", str(load), "-o", str(shared / "out"))))
+    words = ("-f", str(load), "-o", str(shared / "out"))
+    settings = VDBENCH.parse(words, files_of(words))
 
     with pytest.raises(InputError, match=r"is a link"):
         VDBENCH.check_outputs(settings)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from assay import plan
 from assay.errors import FrontEndError, InputError
 from assay.plan.walk import job_groups, job_ops
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.conversation import Conversation
@@ -477,9 +478,9 @@ def test_a_number_with_a_rare_blank_behind_it_is_a_number(blank: str) -> None:
 class Silent:
     """Runs nothing, and says nothing."""
 
-    def measure(self, words: Sequence[str]) -> int:
+    def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
         """Take the words of a run."""
-        del words
+        del words, files
         return 0
 
     def say(self, text: str) -> None:

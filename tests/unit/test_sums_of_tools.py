@@ -17,7 +17,6 @@ from assay.plan import Plan
 from assay.plan.walk import job_ops
 from assay.tools import registry
 from assay.tools.fio import plan_anywhere
-from assay.tools.vdbench.settings import TEXT
 from unit import classic_runs as classic
 from unit.memory_set import Client, MemorySet
 from unit.synthetic import SyntheticRun, steady_stream
@@ -33,8 +32,8 @@ def plan_of(tool: str, folder: Path, *words: str) -> Plan:
     if tool == "fio":
         whole = (*FIO, *words)
         return plan_anywhere(front_end.parse(whole), whole)
-    whole = (TEXT, "load", VDBENCH, "--dir", str(folder))
-    return front_end.to_plan(front_end.parse(whole), front_end.origin(whole), folder)  # type: ignore[no-any-return]
+    whole, files = ("-f", "load", "--dir", str(folder)), {"load": VDBENCH}
+    return front_end.to_plan(front_end.parse(whole, files), front_end.origin(whole, files), folder)  # type: ignore[no-any-return]
 
 
 def run_of(its_plan: Plan, late_s: float) -> RunRecord:

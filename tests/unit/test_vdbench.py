@@ -17,7 +17,7 @@ from assay.plan.walk import job_actions, job_ops
 from assay.tools.front_end import HostsAsked
 from assay.tools.vdbench import FRONT_END
 from assay.tools.vdbench.runs import runs
-from assay.tools.vdbench.settings import TEXT, Settings, with_texts
+from assay.tools.vdbench.settings import Settings, files_of
 from goldens import Goldens
 from unit import classic_runs as classic
 from unit.memory_run import MemoryRun, bucket_of, hello
@@ -29,12 +29,12 @@ FILES = "fsd=fsd1,anchor=tree,depth=1,width=2,files=5,size=10k\nfwd=fwd1,fsd=fsd
 
 
 def read(text: str, *words: str) -> Settings:
-    return FRONT_END.parse([TEXT, "load", text, *words])
+    return FRONT_END.parse(["-f", "load", *words], {"load": text})
 
 
 def made(text: str, tmp_path: Path, *words: str) -> plan.Plan:
-    words = (TEXT, "load", text, "--dir", str(tmp_path), *words)
-    return FRONT_END.to_plan(FRONT_END.parse(words), FRONT_END.origin(words), tmp_path)
+    words, files = ("-f", "load", "--dir", str(tmp_path), *words), {"load": text}
+    return FRONT_END.to_plan(FRONT_END.parse(words, files), FRONT_END.origin(words, files), tmp_path)
 
 
 def refused(text: str, *words: str) -> str:
@@ -232,7 +232,7 @@ def test_what_has_no_equal_is_refused_with_its_line(text: str, said: str) -> Non
         (["-jr", "-t"], "-jr: journals have no equal"),
         (["-o"], "-o: its value is missing"),
         (["what", "-t"], "'what' is not understood"),
-        (["-f", "x"], "its content is not among the words"),
+        (["-f", "x"], "the parameter file 'x' is not there"),
         (["-e", "1x", "-t"], "command line:1: '-e=1x': write whole seconds"),
     ],
 )
@@ -247,30 +247,30 @@ def test_an_included_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
     (tmp_path / "sds").write_text("sd=sd1,lun=f,size=1m\nsd=sd2,lun=g,size=bad\n")
     (tmp_path / "main").write_text("* first\ninclude=sds\nwd=wd1,sd=sd*\nrd=rd1,wd=wd1\n")
 
-    words = with_texts(["-f", str(tmp_path / "main")])
+    words = ["-f", str(tmp_path / "main")]
     with pytest.raises(FrontEndError) as error:
-        FRONT_END.parse(words)
+        FRONT_END.parse(words, files_of(words))
 
     assert str(error.value).startswith(f"{tmp_path}/sds:2: 'size=bad'")
     (tmp_path / "sds").write_text("sd=sd1,lun=f,size=1m\n")
-    load = FRONT_END.parse(with_texts(["-f", str(tmp_path / "main")])).load
+    load = FRONT_END.parse(words, files_of(words)).load
     assert load.rds[0].place.line == 4
     (tmp_path / "link").symlink_to("/etc/passwd")
     for name, why in (("/etc/passwd", "leaves the folder"), ("../x", "leaves the folder"), ("link", "over a link")):
         (tmp_path / "main").write_text(f"include={name}\n")
         with pytest.raises(FrontEndError, match=f"main:1: .*{why}"):
-            with_texts(["-f", str(tmp_path / "main")])
+            files_of(words)
 
 
-def test_words_with_texts_need_no_file_any_more(tmp_path: Path) -> None:
+def test_a_plan_needs_no_file_any_more(tmp_path: Path) -> None:
     (tmp_path / "load").write_text(RAW)
 
-    words = with_texts(["-f", str(tmp_path / "load"), "-e10", "+", "iorate=3"])
+    words = ["-f", str(tmp_path / "load"), "--dir", str(tmp_path), "-e10", "+", "iorate=3"]
+    files = files_of(words)
+    whole = FRONT_END.to_plan(FRONT_END.parse(words, files), FRONT_END.origin(words, files), tmp_path)
     (tmp_path / "load").unlink()
 
-    assert FRONT_END.words(FRONT_END.source(words)) == words
-    assert with_texts(words) == words
-    assert runs(FRONT_END.parse(words).load)[0].rate == 3.0
+    assert runs(FRONT_END.settings_of(plan.Plan.from_json(whole.to_json())).load)[0].rate == 3.0
 
 
 # -- Plans -------------------------------------------------------------------------------------------------------------
@@ -278,8 +278,10 @@ def test_words_with_texts_need_no_file_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_plans_are_as_kept(case: Path, goldens: Goldens, tmp_path: Path) -> None:
-    words = (TEXT, case.name, case.read_text(), "--dir", str(tmp_path))
-    made_of = FRONT_END.to_plan(FRONT_END.parse(words), FRONT_END.origin([case.name]), tmp_path)
+    words = ("-f", case.name, "--dir", str(tmp_path))
+    made_of = FRONT_END.to_plan(
+        FRONT_END.parse(words, {case.name: case.read_text()}), FRONT_END.origin([case.name]), tmp_path
+    )
 
     goldens.check_plan(case.with_suffix(".plan.json"), made_of, leave_out=str(tmp_path))
 
@@ -485,8 +487,8 @@ def host_rows(index: int, t_s: float, busy_s: float) -> list[dict[str, object]]:
 
 def run_of(text: str, phases: Sequence[Sequence[Sequence[Done]]], *words: str) -> RunRecord:
     """A run of one job `sd1` of which is known what each phase did, second by second."""
-    asked = (TEXT, "load", text, "--dir", "/", *words)
-    made_of = FRONT_END.to_plan(FRONT_END.parse(asked), FRONT_END.origin(asked), Path())
+    asked, files = ("-f", "load", "--dir", "/", *words), {"load": text}
+    made_of = FRONT_END.to_plan(FRONT_END.parse(asked, files), FRONT_END.origin(asked, files), Path())
     rows, buckets, host = [], [], []
     for index, seconds in enumerate(phases):
         begin_s = 100 * index

@@ -85,6 +85,9 @@ pub struct Origin {
     /// What the front end counted while it made the Plan; the engine has no use for it.
     #[serde(default)]
     pub counts: BTreeMap<String, f64>,
+    /// Texts of the files that the source names, by name; the engine has no use for them.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
 }
 
 /// Who does the work. Whoever starts the engine starts it as this user.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from assay.confinement import check_inside
 from assay.errors import AssayError, InputError
 from assay.own_files import scratch_folder
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.registry import TOOLS, front_end
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ class _Looking:
         self._tool, self._cell = tool, cell
         self.runs = 0
 
-    def measure(self, words: Sequence[str]) -> int:
+    def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
         """Look at one run."""
         self.runs += 1
-        settings = self._tool.parse(words)
+        settings = self._tool.parse(words, files)
         if (hosts := self._tool.hosts(settings)) is not None:
             raise InputError(f"{hosts.by} names clients; a campaign measures its own device from this machine alone")
         measured = map(str, self._tool.measured_directories(settings, self._cell.parent))

@@ -20,9 +20,11 @@ from assay.cli.pipes import say
 from assay.errors import InputError
 from assay.own_files import scratch_folder
 from assay.tools import registry
+from assay.tools.named_files import NO_FILES, Files
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
+    from assay.plan import Origin
     from assay.tools.front_end import FrontEnd
 
 _Context = Any
@@ -189,17 +191,17 @@ class AssayDoor:
         self._tool = tool
         self._asked = asked
 
-    def measure(self, words: Sequence[str]) -> int:
+    def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
         asked = self._asked
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
-        settings = self._tool.parse(words)
+        settings = self._tool.parse(words, files)
         over = clients.clients_of(dict(asked.said_of_clients), self._tool.hosts(settings))
         with clients.of_clients(over):
-            return self._measure(words, settings, over)
+            return self._measure(self._tool.origin(words, files), settings, over)
 
-    def _measure(self, words: Sequence[str], settings: Any, over: "ClientsAsked | None") -> int:
+    def _measure(self, origin: "Origin", settings: Any, over: "ClientsAsked | None") -> int:
         from assay.bundle.remarks import remarks
         from assay.running.users import as_user
         from assay.session import Session
@@ -218,7 +220,7 @@ class AssayDoor:
             clients=over,
         )
         with scratch_folder() as folder:
-            plan = self._tool.to_plan(settings, self._tool.origin(words), folder)
+            plan = self._tool.to_plan(settings, origin, folder)
             return session.measure(as_user(plan, asked.user))
 
     def may_write(self, name: str) -> bool:

@@ -1,9 +1,10 @@
 """The seam for tools: what Assay has to know of one to take its command line and to print what it prints.
 
-    words -> settings -> Plan -> run -> output
+    words, files -> settings -> Plan -> run -> output
 
 A `FrontEnd` makes the Plan and an `Output` tells of the run. Everything that either needs is in the Plan: its origin keeps
-the words, so that `assay rerun` and `assay show --classic` do what the first command did. `registry.py` names the tools.
+the words and the texts of the files that they name (`named_files.py`), so that `assay rerun` and `assay show --classic` do
+what the first command did. `registry.py` names the tools.
 """
 
 import abc
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_room, directories
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.output_files import OutputFile, check_folder, check_writable
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ S = TypeVar("S")
 class Door(Protocol):
     """What a command line may ask of Assay."""
 
-    def measure(self, words: Sequence[str]) -> int:
+    def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
         """Carry out one run and print its output; returns the exit code, raises what ended the run early."""
 
     def say(self, text: str) -> None:
@@ -84,8 +86,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     # -- from words to a Plan ------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def parse(self, words: Sequence[str]) -> S:
-        """Read the words of one run, of nothing else: neither of the machine nor of a clock.
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> S:
+        """Read the words of one run and the files that they name, nothing else: neither the machine nor a clock.
 
         Raises:
             InputError: they cannot be carried out as meant; the text says what is wrong and what would be right.
@@ -126,10 +128,11 @@ class FrontEnd(abc.ABC, Generic[S]):
 
     # -- back from a Plan ----------------------------------------------------------------------------------------------
 
-    def origin(self, words: Sequence[str]) -> Origin:
-        """Keep words."""
+    def origin(self, words: Sequence[str], files: Files = NO_FILES) -> Origin:
+        """Keep words and files."""
         source = self.source(words)
-        return Origin(front_end=self.name, source=source, sha256=hashlib.sha256(source.encode()).hexdigest())
+        digest = hashlib.sha256("\0".join((source, *(text for pair in files.items() for text in pair))).encode())
+        return Origin(front_end=self.name, source=source, sha256=digest.hexdigest(), files=dict(files))
 
     def source(self, words: Sequence[str]) -> str:
         """Write words as one text."""
@@ -143,7 +146,7 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Read the settings of a Plan again; raises InputError where another front end made it."""
         if plan.origin.front_end != self.name:
             raise InputError(f"the Plan is one of '{plan.origin.front_end}', not of {self.name}")
-        return self.parse(self.words(plan.origin.source))
+        return self.parse(self.words(plan.origin.source), plan.origin.files)
 
     # -- before a run --------------------------------------------------------------------------------------------------
 

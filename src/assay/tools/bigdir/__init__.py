@@ -8,6 +8,7 @@ from assay.targets import Need, check_directory, directories
 from assay.tools.bigdir.plan import to_plan
 from assay.tools.bigdir.settings import Settings, parse
 from assay.tools.front_end import FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 
 
 class BigDir(FrontEnd[Settings]):
@@ -35,7 +36,7 @@ class BigDir(FrontEnd[Settings]):
     shims = ("bigdir",)
     room_cure = "use a smaller COUNT, or fewer clients"
 
-    def parse(self, words: Sequence[str]) -> Settings:
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the command line."""
         return parse(words)
 

@@ -11,6 +11,7 @@ from assay.tools.bonnie import machine
 from assay.tools.bonnie.plan import most_bytes, size_mib, to_plan
 from assay.tools.bonnie.settings import Settings, parse, sized
 from assay.tools.front_end import Door, FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 
 
 class Bonnie(FrontEnd[Settings]):
@@ -53,7 +54,7 @@ class Bonnie(FrontEnd[Settings]):
     option_names: ClassVar[Mapping[str, str]] = {"size": "the chunk of -s", "direct": "-D"}
     room_cure = "use a smaller -s or -n"
 
-    def parse(self, words: Sequence[str]) -> Settings:
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the command line."""
         return parse(words)
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
-from assay.input_text import read_text
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.filebench.loading import loaded
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
-from assay.tools.filebench.settings import SCRIPT, Settings, asked, parse
+from assay.tools.filebench.settings import Settings, asked, parse
 from assay.tools.front_end import Door, FrontEnd
+from assay.tools.named_files import NO_FILES, Files, read_files
 
 
 class Filebench(FrontEnd[Settings]):
@@ -57,19 +57,12 @@ class Filebench(FrontEnd[Settings]):
                 raise InputError(f"filebench: unknown custom variable type {wanted.cvar_type[:40]}; -c lists them")
             door.say(text)
             return 0
-        if any(word.startswith(SCRIPT.rstrip("=")) for word in words):
-            raise InputError(
-                f"filebench: {SCRIPT.rstrip('=')} is for the record of a run; name the script by -f FILE.f"
-            )
-        try:
-            text = read_text(wanted.file, "script")
-        except FileNotFoundError:
-            raise InputError(f"filebench: there is no script '{wanted.file}'") from None
-        return door.measure([*words, f"{SCRIPT}{loaded(text) if wanted.takes_old else text}"])
+        files = read_files(self.name, [wanted.file], "script")
+        return door.measure(words, {name: loaded(text) for name, text in files.items()} if wanted.takes_old else files)
 
-    def parse(self, words: Sequence[str]) -> Settings:
-        """Read the words of a run, with the text of its script among them."""
-        return parse(words)
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
+        """Read the words of a run, and its script."""
+        return parse(words, files)
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""

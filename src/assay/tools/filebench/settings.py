@@ -1,8 +1,4 @@
-"""What one command line of filebench asks for: options, and the text of the script, which the record of the run keeps.
-
-Words of a run are those of the user and `--script=TEXT`: the script may be another one, or gone, when the run is looked at
-again.
-"""
+"""What one command line of filebench asks for: options, and a script."""
 
 import dataclasses
 import functools
@@ -16,13 +12,12 @@ from assay.tools.filebench.definitions import STRICT, Wishes
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import Planned, planned
+from assay.tools.named_files import Files
 
 USAGE: Final = (
     "-f FILE.f [--dir DIR] [--time SECONDS] [--set NAME=VALUE]... [--scale SHARE] [--wml 1.4|1.5] [--allow-commands]"
     " | -c [CVARTYPE]"
 )
-SCRIPT: Final = "--script="
-"""In front of the text of the script, among the words of a run."""
 _LARGEST_SCALE: Final = 1000.0
 
 
@@ -71,14 +66,14 @@ def asked(words: Sequence[str]) -> Wanted:
     return Wanted(file=given["f"], takes_old=given["wml"] != STRICT)
 
 
-def parse(words: Sequence[str]) -> Settings:
-    """Read the words of a run; raises InputError for what cannot be carried out as meant, with file and line."""
+def parse(words: Sequence[str], files: Files) -> Settings:
+    """Read the words of a run and its script; raises InputError, with file and line, for what cannot be carried out."""
     given = _read(words)
-    if given["f"] is None or given["script"] is None:
-        raise InputError(f"filebench: the words of a run have -f NAME and {SCRIPT}TEXT")
+    if given["f"] not in files:
+        raise InputError("filebench: a run has words with -f NAME, and the text of that script")
     settings = Settings(
         file=given["f"],
-        text=given["script"],
+        text=files[given["f"]],
         directory=given["dir"],
         wishes=Wishes(
             seconds=_time(given["time"]),
@@ -96,7 +91,6 @@ def _read(words: Sequence[str]) -> dict[str, Any]:
     reader = Arguments("filebench", USAGE)
     reader.add_argument("-f")
     reader.add_argument("-c", nargs="?", const="")
-    reader.add_argument("--script")
     reader.add_argument("--dir", default=".")
     reader.add_argument("--time")
     reader.add_argument("--set", action="append")

@@ -1,6 +1,5 @@
 """`assay fio`: job files of fio, and its command line."""
 
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay import __version__
-from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
 from assay.tools.fio.command_line import gathered
@@ -16,6 +14,7 @@ from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
 from assay.tools.front_end import Door, FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 
 _HIPRI = "hipri                   : Use polled IO completions\n"
 _OPTIONS_OF_ENGINES = {
@@ -75,37 +74,22 @@ class Fio(FrontEnd[Settings]):
                 text, code = engine_help(value)
                 door.say(text)
                 return code
-        whole = gathered(words, os.environ)
-        settings = self.parse(whole)
+        whole, files = gathered(words, os.environ)
+        settings = self.parse(whole, files)
         if settings.show_command:
             door.say("".join(f"{line}\n" for line in command_lines(settings)))
         if settings.show_command or settings.only_parse:
-            plan_anywhere(settings, whole)
+            plan_anywhere(settings, whole, files)
             return 0
-        return door.measure(whole)
+        return door.measure(whole, files)
 
-    def parse(self, words: Sequence[str]) -> Settings:
-        """Read words among which the texts of files are."""
-        return parse(words)
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
+        """Read words, and job files."""
+        return parse(words, files)
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""
         return to_plan(settings, origin, _directories(settings))
-
-    def source(self, words: Sequence[str]) -> str:
-        """Write the command line as it was typed, and behind it all words."""
-        typed = [word.partition("\n")[0] for word in words if not word.startswith(("include:", "${"))]
-        return f"{shlex.join((NAME, *typed))}\n{json.dumps(list(words))}"
-
-    def words(self, source: str) -> Sequence[str]:
-        """Read what `source` wrote; raises InputError where it did not."""
-        try:
-            found = json.loads(source.partition("\n")[2])
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-            raise InputError("fio: the words of this run are not those that Assay writes")
-        return found
 
     def adds_clients_up(self, settings: Settings) -> bool:
         """Add them up: the JSON is one document, whose readers know of no clients."""
@@ -126,10 +110,10 @@ def engine_help(name: str) -> tuple[str, int]:
     return (own, 0) if own else (f"IO engine {name} has no options\n", 1)
 
 
-def plan_anywhere(settings: Settings, words: Sequence[str]) -> Plan:
+def plan_anywhere(settings: Settings, words: Sequence[str], files: Files = NO_FILES) -> Plan:
     """Make the Plan as if its directories were there; raises InputError for what has no equal."""
     named = dict.fromkeys(job.files.directory for job in settings.jobs)
-    return to_plan(settings, FRONT_END.origin(words), {name: Path("/", name) for name in named})
+    return to_plan(settings, FRONT_END.origin(words, files), {name: Path("/", name) for name in named})
 
 
 def command_lines(settings: Settings) -> list[str]:

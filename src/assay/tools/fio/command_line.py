@@ -3,25 +3,22 @@ r"""The words behind `assay fio`: jobs of the command line, job files, and what 
 `--option=value` before the first `--name` is for all jobs, those of the files too, as far as they say nothing else:
 fio's precedence. `--set option=value` is Assay's, and the last word for every job.
 
-What is outside of the words is read before anything else is done, and put among them: the text of each job file, and of
-what it includes, as `PATH\nTEXT`; the variables of the environment that it names as `${NAME}=VALUE`. The record of a run
-holds these words, so that it can be read again where neither is there.
+What is outside of the words is read before anything else is done: each job file and what it includes, and the variables of
+the environment that they name, which are put among the words as `${NAME}=VALUE`.
 """
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
-from assay.input_text import check_count, read_text
+from assay.input_text import check_count
 from assay.tools.arguments import cut
 from assay.tools.fio.job_file import MACHINE, VARIABLE, Option, Section, includes, sections, split
 from assay.tools.fio.option_table import ALIASES, FLAGS, KNOWN
+from assay.tools.named_files import Files, read_files
 
 _MOST_WORDS = 1000
-_MOST_FILES = 100
-_INCLUDED = "include:"
 
 _VALUED = frozenset({"output", "output-format", "section", "set", "terse-version"})
 _ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
@@ -75,67 +72,28 @@ class CommandLine:
 # -- what is outside of the words --------------------------------------------------------------------------------------
 
 
-def gathered(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """Put the texts of the files and the variables that they name among the words.
+def gathered(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Read the files that words name; give the words with the variables that these and they name, and the files.
 
     Raises:
         InputError: a file is not there, or is none of text; what is included lies elsewhere than beside what includes it.
     """
     check_count(words, "fio", _MOST_WORDS)
-    made: list[str] = []
-    for word in _paired(words):
-        if (word.startswith("-") and word != "-") or "\n" in word:
-            made.append(word)
-            continue
-        made += _with_included(word)
-    names = dict.fromkeys(name for word in made for name in VARIABLE.findall(word))
-    return [*made, *(f"${{{name}}}={environment[name]}" for name in names if name in environment)]
+    paired = list(_paired(words))
+    files = read_files("fio", [word for word in paired if _is_file(word)], "job file", includes)
+    names = dict.fromkeys(name for text in (*paired, *files.values()) for name in VARIABLE.findall(text))
+    return [*paired, *(f"${{{name}}}={environment[name]}" for name in names if name in environment)], files
 
 
-def _with_included(path: str) -> Iterator[str]:
-    texts: dict[str, str] = {path: _text_of(path, "job file")}
-    waiting = [path]
-    while waiting:
-        holder = waiting.pop()
-        for name in includes(texts[holder]):
-            if name in texts:
-                continue
-            if len(texts) > _MOST_FILES:
-                raise InputError(f"fio: {path}: it includes more than {_MOST_FILES} files")
-            if "/" in holder and holder != path:
-                raise InputError(f"fio: {holder}: a file of another folder includes none; put them all beside {path}")
-            texts[name] = _text_of(str(_beside(path, name)), "included file")
-            waiting.append(name)
-    for name, text in list(texts.items())[1:]:
-        yield f"{_INCLUDED}{name}\n{text}"
-    yield f"{path}\n{texts[path]}"
-
-
-def _beside(holder: str, name: str) -> Path:
-    """Give the path of an included file: beside what includes it or below, behind no link."""
-    parts = PurePosixPath(name)
-    if parts.is_absolute() or ".." in parts.parts:
-        raise InputError(f"fio: {holder}: 'include {cut(name)}' leads elsewhere; put the file beside the job file")
-    place = Path(holder).parent
-    for part in parts.parts:
-        place /= part
-        if place.is_symlink():
-            raise InputError(f"fio: {holder}: 'include {cut(name)}': {place} is a link; put the file itself there")
-    return place
-
-
-def _text_of(path: str, what: str) -> str:
-    try:
-        return read_text("/dev/stdin" if path == "-" else path, what)
-    except FileNotFoundError:
-        raise InputError(f"fio: the {what} '{cut(path)}' is not there") from None
+def _is_file(word: str) -> bool:
+    return word == "-" or not word.startswith(("-", "${"))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def take_apart(words: Sequence[str]) -> CommandLine:
-    """Read words, into which the texts of files were put; raises InputError."""
+def take_apart(words: Sequence[str], texts: Files) -> CommandLine:
+    """Read words, and the files that they name; raises InputError."""
     check_count(words, "fio", _MOST_WORDS)
     own: dict[str, str] = {}
     variables: dict[str, str] = {}
@@ -148,7 +106,7 @@ def take_apart(words: Sequence[str]) -> CommandLine:
         if word.startswith("${"):
             name, _, value = word[2:].partition("}=")
             variables[name] = value
-        elif not word.startswith("-") or "\n" in word.partition("=")[0]:
+        elif _is_file(word):
             files.append(word)
         else:
             option = split(word.lstrip("-"), "command line")
@@ -160,26 +118,19 @@ def take_apart(words: Sequence[str]) -> CommandLine:
                 (jobs[-1][1] if jobs else shared).append(option)
     found = [Section("global", "command line", tuple(shared), is_global=True)] if shared else []
     found += [Section(name, "command line", tuple(options), name.startswith("global")) for name, options in jobs]
-    found += _of_files(files, stonewalled=any(not section.is_global for section in found))
+    found += _of_files(files, texts, stonewalled=any(not section.is_global for section in found))
     if "section" in own:
         found = [section for section in found if section.is_global or section.name == own["section"]]
     return CommandLine(tuple(found), tuple(overrides), own, variables, tuple(notes))
 
 
-def _of_files(words: Sequence[str], *, stonewalled: bool) -> Iterator[Section]:
+def _of_files(paths: Sequence[str], texts: Files, *, stonewalled: bool) -> Iterator[Section]:
     """Read the job files; the first job of each begins when those before it are through."""
-    texts = {}
-    for word in words:
-        path, separator, text = word.partition("\n")
-        if not separator:
-            raise InputError(f"fio: '{cut(word)}' is neither an option nor the text of a job file")
-        texts[path] = text
-    known = {path.removeprefix(_INCLUDED): text for path, text in texts.items()}
-    for path in texts:
-        if path.startswith(_INCLUDED):
-            continue
+    for path in paths:
+        if path not in texts:
+            raise InputError(f"fio: '{cut(path)}' is neither an option nor a job file that is there")
         is_first = True
-        for section in sections(path, known):
+        for section in sections(path, texts):
             if section.is_global or not (is_first and stonewalled):
                 yield section
             else:
@@ -194,7 +145,7 @@ def _paired(words: Sequence[str]) -> Iterator[str]:
     rest = iter(words)
     for word in rest:
         name = word.lstrip("-")
-        if not word.startswith("--") or "=" in word or "\n" in word:
+        if not word.startswith("--") or "=" in word:
             yield word
         elif name in _VALUED or ((known := ALIASES.get(name, name)) in KNOWN and known not in FLAGS):
             value = next(rest, None)

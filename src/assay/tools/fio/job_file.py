@@ -10,11 +10,12 @@ for lines, sections or options. `$ncpus`, `$pagesize` and `$mb_memory` are the m
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay.errors import InputError
 from assay.tools.arguments import cut
+from assay.tools.named_files import Files, Include, included_path
 
 GLOBAL = "global"
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
@@ -59,19 +60,19 @@ def split(word: str, where: str) -> Option:
     return Option(name.strip(), value.strip() if separator else None, where)
 
 
-def includes(text: str) -> Iterator[str]:
-    """Name the files that a text includes."""
-    for line in text.split("\n"):
+def includes(text: str) -> Iterator[Include]:
+    """Find the lines of a text that include files."""
+    for number, line in enumerate(text.split("\n"), start=1):
         if (name := _included(_bare(line))) is not None:
-            yield name
+            yield Include(number, name)
 
 
-def sections(path: str, texts: Mapping[str, str]) -> list[Section]:
+def sections(path: str, texts: Files) -> list[Section]:
     """Read a job file.
 
     Args:
         path: Its name, as given.
-        texts: Texts of it and of all that it includes, by name.
+        texts: Texts of it and of all that it includes.
 
     Raises:
         InputError: a line is none of a job file.
@@ -92,7 +93,7 @@ def sections(path: str, texts: Mapping[str, str]) -> list[Section]:
     return [Section(name, where, tuple(options), name.startswith(GLOBAL)) for name, where, options in found]
 
 
-def _lines(path: str, texts: Mapping[str, str], depth: int) -> Iterator[tuple[str, str]]:
+def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
     """Give the lines that say something, each with where it is."""
     if depth > _DEEPEST:
         raise InputError(f"fio: {path}: files include each other more than {_DEEPEST} deep")
@@ -109,10 +110,10 @@ def _lines(path: str, texts: Mapping[str, str], depth: int) -> Iterator[tuple[st
             if depth and line.startswith("["):
                 raise InputError(f"fio: {where}: '{cut(line)}': a file that is included has no sections of its own")
             yield where, line
-        elif name not in texts:
+        elif (included := included_path(path, name)) not in texts:
             raise InputError(f"fio: {where}: '{cut(name)}' is not there to be included")
         else:
-            yield from _lines(name, texts, depth + 1)
+            yield from _lines(included, texts, depth + 1)
 
 
 def _bare(line: str) -> str:

@@ -12,7 +12,9 @@ from assay.tools.fio.checks import check
 from assay.tools.fio.command_line import take_apart
 from assay.tools.fio.given import JobOptions, jobs_of, of_section
 from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, Flow, JobSettings, Settings
-from assay.tools.fio.placing import files, size
+from assay.tools.fio.placing import files as files_of
+from assay.tools.fio.placing import size
+from assay.tools.named_files import Files
 
 _STEADY = {"iops": plan.SteadyOf.OPS, "bw": plan.SteadyOf.BYTES, "lat": plan.SteadyOf.LATENCY}
 _EXITS = ("group", "stonewall", "all")
@@ -34,9 +36,9 @@ _MOST_CLONES = int(LISTS["before"].most) // 2
 """The files of each are laid out and evicted."""
 
 
-def parse(words: Sequence[str]) -> Settings:
-    """Read words into which files and variables were put; raises InputError."""
-    asked = take_apart(words)
+def parse(words: Sequence[str], files: Files) -> Settings:
+    """Read words into which variables were put, and files; raises InputError."""
+    asked = take_apart(words, files)
     notes: dict[str, str] = {}
     jobs, shared = [], {}
     for section, options, common in jobs_of(asked.sections, asked.overrides):
@@ -79,7 +81,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     trims = _is_trim(given)
     if engine in METADATA:
         reads, writes, is_random = True, False, False
-    placed = files(given)
+    placed = files_of(given)
     least, complete_most = given.whole("iodepth_batch_complete_min", 1), given.whole("iodepth_batch_complete_max", 0)
     most_depth = int(NUMBERS["queue_depth"].most)
     depth = given.whole("iodepth", 1, 1, most_depth) if engine in QUEUES else 1

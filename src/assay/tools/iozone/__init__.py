@@ -9,10 +9,10 @@ from assay.plan import Origin, Plan
 from assay.targets import Need
 from assay.tools.front_end import Door, FrontEnd, HostsAsked
 from assay.tools.iozone import banner, checks
-from assay.tools.iozone.clients import with_clients
-from assay.tools.iozone.options import parse
+from assay.tools.iozone.options import client_file, options_of, parse
 from assay.tools.iozone.plan import to_plan
 from assay.tools.iozone.settings import Settings
+from assay.tools.named_files import NO_FILES, Files, read_files
 
 
 class IOzone(FrontEnd[Settings]):
@@ -66,7 +66,8 @@ class IOzone(FrontEnd[Settings]):
         if "-v" in words:
             door.say(banner.version_text(__version__))
             return 0
-        return door.measure(with_clients(words))
+        named = client_file(options_of(words))
+        return door.measure(words, read_files(self.name, [named] if named else [], "file of clients"))
 
     def hosts(self, settings: Settings) -> HostsAsked | None:
         """Name the clients of -+m that have children."""
@@ -77,9 +78,9 @@ class IOzone(FrontEnd[Settings]):
             by="-+m", names=settings.clients.hosts(count), directories=settings.clients.directories(count)
         )
 
-    def parse(self, words: Sequence[str]) -> Settings:
-        """Read the command line."""
-        return parse(words)
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
+        """Read the command line, and the file of -+m."""
+        return parse(words, files)
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""

@@ -1,17 +1,13 @@
 """Which clients does `-+m FILE` name, and how many children has each?
 
 A line is `host directory program`, a child each, as far as `-t` goes; what begins with `#`, and what is empty, is
-passed over. Here a client is a worker that Assay starts on the host, so that the program's path says nothing. The
-words of a run hold what stood in the file instead of its name, so that it can be told of and repeated without it:
-`with_clients` puts it there.
+passed over. Here a client is a worker that Assay starts on the host, so that the program's path says nothing.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
-from assay.input_text import read_text
 from assay.tools.arguments import cut
 
 OPTION = "-+m"
@@ -65,13 +61,8 @@ class Clients:
         return next(iter(counts.values()))
 
 
-def clients_in(value: str) -> Clients:
-    """Read a file's name and, in the lines after it, what stood in it; raises InputError."""
-    name, has_text, text = value.partition("\n")
-    if not has_text:
-        raise InputError(
-            f"iozone: {OPTION} {cut(value)}: its content is not among the words; write it as {OPTION} FILE"
-        )
+def clients_in(name: str, text: str) -> Clients:
+    """Read what stands in a file; raises InputError."""
     if text.count("\n") > _MOST_LINES:
         raise InputError(f"iozone: {OPTION} {cut(name)}: has more than {_MOST_LINES} lines, those without a client too")
     lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
@@ -101,27 +92,3 @@ def _line(name: str, number: int, line: str) -> Line:
     if not directory.is_absolute() or "\0" in words[1]:
         raise InputError(f"{where}: '{cut(words[1])}' is no absolute directory")
     return Line(words[0], directory)
-
-
-def with_clients(words: Sequence[str]) -> list[str]:
-    """Put what stands in the file behind its name; raises InputError where it cannot be read."""
-    found: list[str] = []
-    rest = list(reversed(words))
-    while rest:
-        word = rest.pop()
-        if word == OPTION and rest:
-            found += [word, _with_text(rest.pop())]
-        elif word.startswith(OPTION) and word != OPTION:
-            found += [OPTION, _with_text(word.removeprefix(OPTION))]
-        else:
-            found.append(word)
-    return found
-
-
-def _with_text(name: str) -> str:
-    if "\n" in name:
-        return name
-    try:
-        return f"{name}\n{read_text(name, 'file of clients')}"
-    except FileNotFoundError:
-        raise InputError(f"iozone: {OPTION}: the file '{cut(name)}' does not exist") from None

@@ -5,6 +5,7 @@ refused here with the reason; what it takes and silently does otherwise (a size 
 option, a test that it does not have) is refused too. What has no equal here is refused, unless no number depends on it.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,6 +19,7 @@ from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
+from assay.tools.named_files import NO_FILES, Files
 from assay.units import KIB
 
 MOST_CHILDREN = int(NUMBERS["workers"].most)
@@ -32,8 +34,8 @@ _MOST = {
 _UNITS_KIB = {"k": 1, "m": 1 << 10, "g": 1 << 20}
 
 
-def parse(arguments: Sequence[str]) -> Settings:
-    """Read an argument list, without the program's name.
+def parse(arguments: Sequence[str], files: Files = NO_FILES) -> Settings:
+    """Read an argument list, without the program's name, and the file of clients that it names.
 
     Raises:
         InputError: the list cannot be carried out as it says; the text says what is wrong and what would be right.
@@ -42,6 +44,10 @@ def parse(arguments: Sequence[str]) -> Settings:
     reader = _Reader(list(arguments))
     reader.read()
     settings = reader.settings()
+    if (named := client_file(reader.taken)) is not None:
+        if named not in files:
+            raise InputError(f"iozone: -+m: the file of clients '{cut(named)}' is not there")
+        settings = dataclasses.replace(settings, clients=clients_in(named, files[named]))
     _check(settings, reader)
     settings.matrix.check()
     return settings
@@ -56,6 +62,11 @@ def options_of(arguments: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     reader = _Reader(list(arguments))
     reader.read()
     return reader.taken
+
+
+def client_file(options: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
+    """Name the file of clients, where options have one; the last counts."""
+    return next((value for name, (value, *_) in reversed([one for one in options if one[1]]) if name == "+m"), None)
 
 
 class _Reader:
@@ -177,9 +188,6 @@ class _Reader:
         _number("V", text)
         self.values["verify"] = True
         self._say("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
-
-    def clients(self, text: str) -> None:
-        self.values["clients"] = clients_in(text)
 
     def factor(self, text: str) -> None:
         self.sizes["factor"] = _number("+x", text)
@@ -320,7 +328,7 @@ _VALUED: dict[str, Callable[[_Reader, str], None]] = {
     "L": lambda r, v: r.number("L", v, "cache_line_bytes", default=32),
     "V": _Reader.verify,
     "+q": lambda r, v: r.number("+q", v, "pause_s", "Delay {} seconds between tests enabled."),
-    "+m": _Reader.clients,
+    "+m": lambda _r, _v: None,
     "+x": _Reader.factor,
     "+p": _Reader.percent,
 }

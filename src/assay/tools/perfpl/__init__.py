@@ -6,6 +6,7 @@ from pathlib import Path
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.front_end import FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.perfpl.plan import to_plan
 from assay.tools.perfpl.settings import DD, Settings, parse
 
@@ -38,7 +39,7 @@ class PerfPl(FrontEnd[Settings]):
     own_programs = frozenset({DD})
     room_cure = "use fewer or smaller files"
 
-    def parse(self, words: Sequence[str]) -> Settings:
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the command line."""
         return parse(words)
 

@@ -8,6 +8,7 @@ from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.front_end import Door, FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.postmark.commands import parse
 from assay.tools.postmark.conversation import Conversation, append
 from assay.tools.postmark.plan import peak_bytes, to_plan
@@ -47,7 +48,7 @@ class PostMark(FrontEnd[Settings]):
             conversation.prompt()
         return conversation.exit_code
 
-    def parse(self, words: Sequence[str]) -> Settings:
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the commands of one run."""
         return parse(words)
 

@@ -12,8 +12,9 @@ from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.report.output import make_folder
 from assay.tools.front_end import Door, FrontEnd, HostsAsked
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vdbench.plan import to_plan
-from assay.tools.vdbench.settings import NAME, Settings, parse, with_texts
+from assay.tools.vdbench.settings import NAME, Settings, files_of, parse
 
 
 class Vdbench(FrontEnd[Settings]):
@@ -53,11 +54,11 @@ class Vdbench(FrontEnd[Settings]):
 
     def follow(self, words: Sequence[str], door: Door) -> int:
         """Read the files, and carry them out as one run."""
-        return door.measure(with_texts(words))
+        return door.measure(words, files_of(words))
 
-    def parse(self, words: Sequence[str]) -> Settings:
-        """Read words with the texts of files in them."""
-        return parse(words)
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
+        """Read words and parameter files."""
+        return parse(words, files)
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""

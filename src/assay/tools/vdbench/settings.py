@@ -1,26 +1,22 @@
 """A vdbench command line: `-f FILE... [-o DIR] [-e S] [-i S] [-w S] [NAME=VALUE...] [+ PARAMETER...]`, or `-t`, `-tf`.
 
-Files are read once, by `with_texts`; the words then hold what stood in them, so that a run can be told of and repeated
-without them. `parse` looks at nothing but the words.
+`files_of` reads the files; `parse` looks at nothing but the words and what was read.
 """
 
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from assay.errors import FrontEndError, InputError
-from assay.input_text import check_count, read_text
+from assay.input_text import check_count
 from assay.tools.arguments import cut
+from assay.tools.named_files import Files, Include, included_path, read_files
 from assay.tools.vdbench import values
 from assay.tools.vdbench.definitions import Override
 from assay.tools.vdbench.load import Load, load
 from assay.tools.vdbench.text import COMMAND_LINE, GivenParameter, SourceLine, definitions, logical_lines, parameters_in
 
 NAME = "vdbench"
-TEXT = "--text"
-"""In front of a name and a text, in words that need no file."""
-_MOST_FILES = 100
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _RAW_TEST = """sd=sd1,lun=vdbench_test,size=40m
 wd=wd1,sd=sd1,xfersize=1k,rdpct=50,seekpct=random
@@ -72,76 +68,53 @@ class _Words:
 _VALUED = {"-o": "output", "-e": "elapsed", "-i": "interval", "-w": "warmup", "--dir": "dir", "--size": "size"}
 
 
-def with_texts(words: Sequence[str]) -> list[str]:
-    """Read the files that words name, and give words with what stands in them instead.
+def files_of(words: Sequence[str]) -> dict[str, str]:
+    """Read the files that words name, and what they include.
 
     Raises:
         InputError: a file that is not there, is no text, or lies where an include may not reach.
     """
-    found = _taken(words)
-    texts = [text for name in found.files for text in _texts_of(name)]
-    kept = [word for option, key in _VALUED.items() if key in found.values for word in (option, found.values[key])]
-    kept += [word for name, text in (*found.texts, *texts) for word in (TEXT, name, text)]
-    kept += [f"{name}={value}" for name, value in found.variables.items()]
-    return kept + [f"+{item}" for item in found.extra]
+    return read_files(NAME, _taken(words).files, "parameter file", _includes)
 
 
-def _texts_of(name: str) -> Iterator[tuple[str, str]]:
-    """Give a file's text, cut where it includes another, whose text comes between."""
-    text = _read(name)
-    begin = 0
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        if line.strip().startswith("eof"):
+def _includes(text: str) -> Iterator[Include]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        said = line.strip()
+        if said.startswith("eof"):
             break
-        if not line.strip().startswith("include="):
-            continue
-        yield name, "\n" * begin + "\n".join(lines[begin:number])
-        included = _beside(name, number + 1, line.strip().removeprefix("include=").split()[0:1])
-        inside = _read(included, follows=False)
-        for at, further in enumerate(inside.splitlines(), start=1):
-            if further.strip().startswith("include="):
-                raise FrontEndError(
-                    included, at, "an included file includes another; vdbench does not follow that either"
-                )
-        yield included, inside
-        begin = number + 1
+        if said.startswith("include="):
+            yield Include(number, "".join(said.removeprefix("include=").split()[0:1]))
+
+
+def _texts_of(name: str, files: Files) -> Iterator[tuple[str, str]]:
+    """Give a file's text, cut where it includes another, whose text comes between."""
+    lines, begin = files[name].splitlines(), 0
+    for include in _includes(files[name]):
+        yield name, "\n" * begin + "\n".join(lines[begin : include.line - 1])
+        included = included_path(name, include.name)
+        if further := next(iter(_includes(files[included])), None):
+            text = "an included file includes another; vdbench does not follow that either"
+            raise FrontEndError(included, further.line, text)
+        yield included, files[included]
+        begin = include.line
     yield name, "\n" * begin + "\n".join(lines[begin:])
 
 
-def _beside(name: str, line: int, words: list[str]) -> str:
-    """Say where an included file lies: beside the one that names it or below, so that a load has no other file read."""
-    if not words:
-        raise FrontEndError(name, line, "include= names no file")
-    folder, wanted = Path(name).resolve().parent, Path(words[0])
-    if wanted.is_absolute() or ".." in wanted.parts or "\0" in words[0]:
-        raise FrontEndError(name, line, f"'{cut(words[0])}' leaves the folder of the file; put it beside it")
-    if (folder / wanted).resolve() != folder / wanted:
-        raise FrontEndError(name, line, f"'{cut(words[0])}' is reached over a link, which is not followed")
-    return str(Path(name).parent / wanted)
-
-
-def _read(name: str, *, follows: bool = True) -> str:
-    try:
-        return read_text(name, "parameter file", follows=follows)
-    except FileNotFoundError:
-        raise InputError(f"{NAME}: the parameter file '{name}' does not exist") from None
-
-
-def parse(words: Sequence[str]) -> Settings:
-    """Read words, with the texts of files in them.
+def parse(words: Sequence[str], files: Files) -> Settings:
+    """Read words and files.
 
     Raises:
         InputError: an option or a parameter that is wrong, or has no equal here.
     """
     found = _taken(words)
-    if found.files:
-        raise InputError(f"{NAME}: -f {cut(found.files[0])}: its content is not among the words")
-    if not found.texts:
+    if missing := [name for name in found.files if name not in files]:
+        raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' is not there")
+    texts = [*found.texts, *(text for name in found.files for text in _texts_of(name, files))]
+    if not texts:
         raise InputError(f"{NAME}: give a parameter file: -f FILE, or -t for a short test")
-    source = found.texts[0][0]
-    lines = list(logical_lines(found.texts, found.variables))
-    _check_variables(found)
+    source = texts[0][0]
+    lines = list(logical_lines(texts, found.variables))
+    _check_variables(found, texts)
     general, defined = definitions(parameters_in(lines))
     extra = tuple(parameters_in((SourceLine(COMMAND_LINE, 1), item) for item in found.extra))
     defined = tuple(
@@ -166,10 +139,10 @@ def _seconds(name: str, text: str | None) -> int | None:
     return None if text is None else values.seconds(_word(f"-{name[0]}", text))
 
 
-def _check_variables(found: _Words) -> None:
+def _check_variables(found: _Words, texts: Sequence[tuple[str, str]]) -> None:
     for name in found.variables:
         uses = re.compile(rf"[$!]{name}(?![A-Za-z0-9_])")
-        if not any(uses.search(text) for _, text in found.texts):
+        if not any(uses.search(text) for _, text in texts):
             raise InputError(
                 f"{NAME}: {name}=: no ${name} stands in the files; to give it to every rd, write +{name}=VALUE"
             )
@@ -181,9 +154,7 @@ def _taken(words: Sequence[str]) -> _Words:
     found, rest = _Words(), list(reversed(words))
     while rest:
         word = rest.pop()
-        if word == TEXT:
-            found.texts.append((_value(word, rest), _value(word, rest)))
-        elif word in _TESTS:
+        if word in _TESTS:
             found.texts.append(("built-in test", _TESTS[word]))
         elif word.startswith("+"):
             items = list(reversed(rest)) if word == "+" else [word[1:]]
@@ -196,8 +167,6 @@ def _taken(words: Sequence[str]) -> _Words:
             if not separator or not _VARIABLE.fullmatch(name):
                 raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
             found.variables[name] = given
-    if len(found.files) + len(found.texts) > _MOST_FILES:
-        raise InputError(f"{NAME}: more than {_MOST_FILES} files")
     return found
 
 

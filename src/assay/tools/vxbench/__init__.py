@@ -13,6 +13,7 @@ from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
 from assay.tools.front_end import FrontEnd
+from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vxbench.plan import to_plan
 from assay.tools.vxbench.settings import NAME, Settings, parse
 
@@ -64,7 +65,7 @@ class VxBench(FrontEnd[Settings]):
     shims = (NAME,)
     help_words = frozenset({"-h", "--help"})
 
-    def parse(self, words: Sequence[str]) -> Settings:
+    def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the command line."""
         return parse(words)
 
