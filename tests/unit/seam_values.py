@@ -215,6 +215,7 @@ def _scalars(kind: Any, field: str) -> st.SearchStrategy[Any]:
         bool: st.booleans(),
         type(None): st.none(),
         dict[str, float]: st.dictionaries(st.text(max_size=5), numbers, max_size=3),
+        dict[str, str]: st.dictionaries(st.text(max_size=5), st.text(max_size=12), max_size=3),
     }
     return plain[kind]
 
