@@ -161,6 +161,34 @@ def test_a_job_that_ends_by_its_own_time_does_not_shorten_the_one_that_hangs_in_
     assert (result.ops, result.seconds) == (6_000, 10.0)
 
 
+@pytest.mark.parametrize(
+    ("pace", "at_s"),
+    [
+        ({"arrival": plan.Open(rate_per_s=1.0)}, ((0.001, 1.001, 2.001, 3.001),)),
+        ({"limit": plan.RateLimit(ops_per_s=1.0)}, ((0.001, 1.001, 2.001, 3.001),)),
+        # At random times, so that the workers begin and end far apart.
+        ({"arrival": plan.Open(rate_per_s=1.0, spacing=plan.Spacing.POISSON)}, ((0.9, 1.1), (2.5, 3.0))),
+    ],
+    ids=["open", "limit", "poisson"],
+)
+def test_a_paced_load_has_its_rate_of_the_whole_phase(
+    pace: dict[str, Any], at_s: tuple[tuple[float, ...], ...]
+) -> None:
+    """By hand: 4 operations in 4 s at 1 a second, and not 4 in the 3 s between the first and the last."""
+    run = SyntheticRun(one_plan(phase(one_job(workers=len(at_s), **pace), stop=plan.Stop(seconds=4.0))))
+    streams = [
+        Stream((np.array(own) * NS).astype(np.int64), np.full(len(own), NS // 1000, dtype=np.int64), worker=worker)
+        for worker, own in enumerate(at_s)
+    ]
+    run.phase(streams, seconds=4)
+
+    result = only(run.end())
+
+    assert result.ops == 4
+    assert (result.seconds, result.iops) == pytest.approx((4.0, 1.0), rel=1e-3)
+    assert not {"sum-invalid", "start-skew", "late-shift"} & ids(result)
+
+
 def test_the_wait_for_the_last_operation_is_no_change_of_a_steady_rate() -> None:
     run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=4.0)), sample_interval_s=0.1))
     # A throttle that gives 40 tokens at each tenth of a second: the operation after the last one completes 97 ms later.

@@ -92,9 +92,10 @@ def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:
     mean = series.ops.sum() / len(series)
     if not 0 < mean < thresholds.SERIES_OPS:
         return series
-    # As many as the shortest series that can be judged needs stay, however little each has.
-    count = min(math.ceil(thresholds.SERIES_OPS / mean), max(1, len(series) // thresholds.STEADY_VALUES))
-    return series.gathered(count)
+    # As many as the shortest series that can be judged needs stay, unless they have less than an operation each: a series of
+    # zeros and ones shows no level.
+    most = max(1, len(series) // thresholds.STEADY_VALUES, math.ceil(1 / mean))
+    return series.gathered(min(math.ceil(thresholds.SERIES_OPS / mean), most))
 
 
 def ops_within(edges_ns: IntArray, operations: Sequence[Rows], column: str = "ops") -> IntArray:

@@ -1,12 +1,18 @@
 """Which part of a phase do its numbers come from?
 
-A sum over workers holds only while all of them work. With `first` and `last` the stamps of each worker's first issue
-and last completion:
+A sum over workers holds only while all of them work. `first` and `last` are when each worker's work began and ended: at its
+first issue and its last completion, except that
+
+- a worker that was stopped by time was at work until then, also where its next operation was not due yet;
+- a worker whose arrivals are scheduled (open loop) was at work from the start of its job on;
+- a worker with operations that never completed was at work until they were given up: a device that hangs must not look fast.
+
+Else a load at a rate would be one of `n` operations in `n - 1` of its distances: 1.33 a second in 4 s at 1 a second.
 
     skew = max(first) - min(first)      tail = max(last) - min(last)
     overlap = (min(last) - max(first)) / (max(last) - min(first))
 
-- overlap >= 0.95: the whole span from the first issue to the last completion, with all operations;
+- overlap >= 0.95: the whole span from the first begin to the last end, with all operations;
 - below: only the intervals that lie wholly inside [max(first), min(last)], with a warning;
 - below 0.80: a sum means nothing.
 
@@ -15,8 +21,7 @@ start or end 70 ms apart in 3.5 s would make it 2 % too small. Intervals at its 
 it: the client counts with its next tick what it did before.
 
 `Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of
-the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a worker with
-operations that never came back was at work until these were given up: a device that hangs must not look fast.
+the phase, since its jobs are one mix. The span ends where the last worker's work ends, and not at a tick.
 
 A sum over clients that ends where one was lost ends with an interval, and counts what was before; the client that was lost
 was at work from its start on.
@@ -32,6 +37,7 @@ from assay.analysis import thresholds
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.work_times import workers_at_work
+from assay.plan import Job, Open, OpenShare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +49,9 @@ class AtWork:
     overlap: float
     """Share of `span` in which all of them were."""
     span: Span
-    """From the first issue to the last completion."""
+    """From the first begin to the last completion."""
     common: Span
-    """From the last worker's first issue to the first one's last completion."""
+    """From the last worker's begin to the first one's end."""
     silent_s: float
     """Longest time in which a worker waited at its end for operations that never came back; it was at work until then."""
     end_ns: int
@@ -87,12 +93,13 @@ class Window:
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     """Find the window of a phase."""
     tolerance_ns = int(thresholds.GRID_TOLERANCE * sample_interval_s * NS_PER_S)
-    worked, lasts = _worked(record)
-    if not worked:
+    work = _work_of_workers(record)
+    if not work:
         return Window(record.whole, record.whole) if record.finished else _cut_window(record, tolerance_ns)
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
-    firsts = [max(own.begin_ns, ramp_end_ns) if record.phase.ramp_s > 0 else own.begin_ns for own in worked]
-    span = Span(min(firsts), max(own.end_ns for own in worked))
+    firsts = [max(one.begin_ns, ramp_end_ns) if record.phase.ramp_s > 0 else one.begin_ns for one in work]
+    lasts = [one.end_ns for one in work]
+    span = Span(min(firsts), max(one.last_ns for one in work))
     common_ns, at_work_ns = max(0, min(lasts) - max(firsts)), max(lasts) - span.begin_ns
     overlap = common_ns / at_work_ns if at_work_ns > 0 else 1.0
     end_ns = max(lasts) if record.finished else record.whole.end_ns
@@ -102,7 +109,7 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
         overlap=overlap,
         span=span,
         common=Span(max(firsts), max(*firsts, min(lasts))),
-        silent_s=max(last - own.end_ns for own, last in zip(worked, lasts, strict=True)) / NS_PER_S,
+        silent_s=max(one.end_ns - one.last_ns if one.has_abandoned else 0 for one in work) / NS_PER_S,
         end_ns=end_ns,
     )
     whole_from, outside_ns = thresholds.OVERLAP_WHOLE, tolerance_ns
@@ -122,12 +129,35 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     return Window(Span(after_ramp[0].begin_ns, end_ns), Span(after_ramp[0].begin_ns, record.whole.end_ns), at_work)
 
 
-def _worked(record: PhaseRecord) -> tuple[Sequence[Span], Sequence[int]]:
-    """Give the time from first issue to last completion of each worker that did anything, and until when it was at work."""
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """When a worker was at work."""
+
+    begin_ns: int
+    last_ns: int
+    """Its last completion."""
+    end_ns: int
+    has_abandoned: bool = False
+
+
+def _work_of_workers(record: PhaseRecord) -> Sequence[_Work]:
+    """Give the work of each worker that did anything."""
     if record.finished is None:
-        return record.until_cut, [own.end_ns for own in record.until_cut]
-    worked = workers_at_work(record.finished)
-    return [own for _, own in worked], [_until_given_up(record, worker, own) for worker, own in worked]
+        return [_Work(own.begin_ns, own.end_ns, own.end_ns) for own in record.until_cut]
+    jobs = {job.name: job for job in record.phase.jobs}
+    return [_work_of(record, jobs.get(worker.job), worker, own) for worker, own in workers_at_work(record.finished)]
+
+
+def _work_of(record: PhaseRecord, job: Job | None, worker: events.WorkerWindow, own: Span) -> _Work:
+    begin_ns, end_ns = own.begin_ns, own.end_ns
+    if job and isinstance(job.arrival, Open | OpenShare):
+        begin_ns = min(begin_ns, record.start_ns + int(job.delay_s * NS_PER_S))
+    if worker.stopped_by is events.StoppedBy.TIME:
+        asked_s = min((seconds for seconds in (record.phase.longest_s, job and job.longest_s) if seconds), default=0.0)
+        end_ns = max(end_ns, record.start_ns + int(asked_s * NS_PER_S))
+    elif worker.abandoned:
+        end_ns = max(end_ns, record.whole.end_ns)
+    return _Work(begin_ns, own.end_ns, end_ns, has_abandoned=worker.abandoned > 0)
 
 
 def _inside(record: PhaseRecord, limits: Span, tolerance_ns: int) -> Sequence[Span]:
@@ -153,14 +183,3 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     counted = inside or record.grid
     span = Span(counted[0].begin_ns, counted[-1].end_ns)
     return Window(span, span, lacks_interval=not inside)
-
-
-def _until_given_up(record: PhaseRecord, worker: events.WorkerWindow, own: Span) -> int:
-    """When the operations of a worker that never came back were given up: until then it was at work, waiting for them."""
-    if not worker.abandoned:
-        return own.end_ns
-    if worker.stopped_by is not events.StoppedBy.TIME:
-        return max(own.end_ns, record.whole.end_ns)
-    of_jobs = [job.longest_s for job in record.phase.jobs if job.name == worker.job]
-    asked_s = [seconds for seconds in (record.phase.longest_s, *of_jobs) if seconds]
-    return max(own.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else own.end_ns
