@@ -24,7 +24,8 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.tools.fio import FRONT_END, plan_anywhere, values
 from assay.tools.fio.command_line import gathered, take_apart
-from assay.tools.fio.option_table import ALIASES, NOTED, OWN_HARDWARE, REFUSED, TRANSLATED
+from assay.tools.fio.option_table import ALIASES, OPTIONS, OWN_HARDWARE
+from assay.tools.option_meaning import Noted, Refused, Taken
 
 ASSAY = Path(sys.executable).parent / "assay"
 SMALL = ("--set", "size=16m", "--set", "runtime=1")
@@ -119,7 +120,8 @@ def _run(path: Path, words: Sequence[str], directory: Path) -> tuple[int, str]:
 
 def becomes(option: str) -> str:
     """Say what is made of an option."""
-    for kind, names in (("translated", TRANSLATED), ("noted", NOTED), ("refused", REFUSED)):
+    for kind, meant in (("translated", Taken), ("noted", Noted), ("refused", Refused)):
+        names = {name for name, meaning in OPTIONS.items() if isinstance(meaning, meant)}
         if option in names:
             return kind
     return "of an engine that is refused"

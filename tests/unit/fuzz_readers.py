@@ -63,7 +63,7 @@ from assay.report import matrix_text
 from assay.tools import registry
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.fio import plan_anywhere
-from assay.tools.fio.option_table import KNOWN
+from assay.tools.fio.option_table import OPTIONS
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
@@ -161,7 +161,7 @@ PARAMETERS = [
     *(name.encode() for kind in (GENERAL, HD, SD, WD, FSD, FWD, RD) for name in kind),
     *b"(1k-64k,d) (1-9,2) curve max seq random eof default sd= wd= rd= fsd= fwd= hd= 100% 99999999999 $x !y #host".split(),
 ]
-FIO_WORDS = [b"${SIZE}", b"include more.fio", b"[global]", *(name.encode() for name in sorted(KNOWN))]
+FIO_WORDS = [b"${SIZE}", b"include more.fio", b"[global]", *(name.encode() for name in sorted(OPTIONS))]
 VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
 
 

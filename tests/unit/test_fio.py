@@ -17,6 +17,7 @@ from assay.tools.fio.command_line import gathered
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.loop import distribution
 from assay.tools.fio.output import binary, decimal, number
+from assay.tools.option_meaning import Refused, table
 from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "fio"
@@ -194,15 +195,14 @@ def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_option_has_one_fate() -> None:
-    kinds = (option_table.TRANSLATED, set(option_table.NOTED), set(option_table.REFUSED))
+def test_every_option_has_one_meaning() -> None:
+    assert not set(option_table.ALIASES) & set(option_table.OPTIONS)
+    assert set(option_table.ALIASES.values()) <= set(option_table.OPTIONS)
+    with pytest.raises(ValueError, match="two meanings"):
+        table(["bs"], {"bs": "no number depends on it"}, {})
 
-    assert sum(map(len, kinds)) == len(option_table.KNOWN)
-    assert not set(option_table.ALIASES) & option_table.KNOWN
-    assert set(option_table.ALIASES.values()) <= option_table.KNOWN
 
-
-@pytest.mark.parametrize("name", sorted(option_table.REFUSED))
+@pytest.mark.parametrize("name", sorted(name for name, one in option_table.OPTIONS.items() if isinstance(one, Refused)))
 def test_a_refused_option_is_named_with_its_place(name: str) -> None:
     with pytest.raises(InputError, match=rf"^fio: a\.fio:3: '{re.escape(name)}=17' has no equal here: ."):
         settings(f"a.fio\n[a]\nsize=1m\n{name}=17")

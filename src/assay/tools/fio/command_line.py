@@ -15,44 +15,11 @@ from assay.errors import InputError
 from assay.input_text import check_count
 from assay.tools.arguments import cut
 from assay.tools.fio.job_file import MACHINE, VARIABLE, Option, Section, includes, sections, split
-from assay.tools.fio.option_table import ALIASES, FLAGS, KNOWN
+from assay.tools.fio.option_table import ALIASES, ALONE, COMMAND_LINE, FLAGS, OPTIONS
 from assay.tools.named_files import Files, read_files
+from assay.tools.option_meaning import Noted, Refused, Taken
 
 _MOST_WORDS = 1000
-
-_VALUED = frozenset({"output", "output-format", "section", "set", "terse-version"})
-_ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
-_NOTED = {
-    "eta": "progress is shown as Assay shows it",
-    "eta-newline": "progress is shown as Assay shows it",
-    "eta-interval": "progress is shown as Assay shows it",
-    "status-interval": "progress is shown as Assay shows it",
-    "max-jobs": "there is no such limit",
-    "alloc-size": "Assay's memory grows as it needs",
-    "warnings-fatal": "what has no equal is refused anyhow",
-    "bandwidth-log": "the run has the rate of each interval: assay export",
-    "latency-log": "the run has the latencies of each interval: assay export",
-}
-_REFUSED = {
-    "client": "other clients are not reached this way; run Assay on each of them",
-    "server": "there is no server of this kind",
-    "daemonize": "there is no server of this kind",
-    "remote-config": "other clients are not reached this way",
-    "debug": "the record of a run has all that happened: assay show RUN",
-    "cmdhelp": "see docs/tools/fio.md",
-    "profile": "what a profile does is written in no file; give its options",
-    "idle-prof": "the run has the processor time of each interval",
-    "inflate-log": "Assay writes no logs of that kind",
-    "trigger-file": "no command is run",
-    "trigger": "no command is run",
-    "trigger-remote": "no command is run",
-    "trigger-timeout": "no command is run",
-    "cpuclock-test": "each run has what reading the clock takes, clock_read: assay show RUN --json",
-    "crctest": "nothing is measured by it but the processor",
-    "memcpytest": "nothing is measured by it but memory",
-    "dedupetest": "nothing is measured by it but the processor",
-    "aux-path": "Assay writes no such files",
-}
 
 
 @dataclass(frozen=True)
@@ -147,7 +114,7 @@ def _paired(words: Sequence[str]) -> Iterator[str]:
         name = word.lstrip("-")
         if not word.startswith("--") or "=" in word:
             yield word
-        elif name in _VALUED or ((known := ALIASES.get(name, name)) in KNOWN and known not in FLAGS):
+        elif _takes_value(name):
             value = next(rest, None)
             if value is None:
                 raise InputError(f"fio: command line: '{cut(word)}' has no value")
@@ -158,18 +125,25 @@ def _paired(words: Sequence[str]) -> Iterator[str]:
 
 def _is_own(option: Option, own: dict[str, str], overrides: list[Option], notes: list[str]) -> bool:
     """Take an option that is of fio's command line alone."""
-    name = option.name
-    if name == "set":
-        overrides.append(split(option.value or "", "--set"))
-    elif name in _REFUSED:
-        raise option.fault(f"has no equal here: {_REFUSED[name]}")
-    elif name in _NOTED and name not in KNOWN:
-        notes.append(f"--{name}: {_NOTED[name]}")
-    elif name in _VALUED or name in _ALONE:
-        own[name] = option.value or ""
-    else:
-        return False
+    match COMMAND_LINE.get(option.name):
+        case Taken("set"):
+            overrides.append(split(option.value or "", "--set"))
+        case Taken(name):
+            own[name] = option.value or ""
+        case Noted(why):
+            notes.append(f"--{option.name}: {why}")
+        case Refused(why):
+            raise option.fault(f"has no equal here: {why}")
+        case None:
+            return False
     return True
+
+
+def _takes_value(name: str) -> bool:
+    if isinstance(COMMAND_LINE.get(name), Taken):
+        return name not in ALONE
+    known = ALIASES.get(name, name)
+    return known in OPTIONS and known not in FLAGS
 
 
 # -- variables ---------------------------------------------------------------------------------------------------------
@@ -193,5 +167,5 @@ def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
 
 def likely(name: str) -> str:
     """Say which option may have been meant; empty: none is near."""
-    near = difflib.get_close_matches(name[:40], [*KNOWN, *ALIASES], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name[:40], [*OPTIONS, *ALIASES], n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""

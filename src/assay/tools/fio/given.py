@@ -7,7 +7,8 @@ from assay.errors import InputError
 from assay.tools.fio import values
 from assay.tools.fio.command_line import filled_in, likely
 from assay.tools.fio.job_file import Option, Section
-from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, KNOWN, NOTED, REFUSED
+from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, OPTIONS
+from assay.tools.option_meaning import Noted, Refused, Taken
 
 T = TypeVar("T")
 
@@ -113,19 +114,18 @@ def of_section(
     _check_engine(listed)
     for given in listed:
         name = ALIASES.get(given.name, given.name)
-        if name not in KNOWN:
+        meaning = OPTIONS.get(name)
+        if meaning is None:
             raise given.fault(f"is no option of fio's that is known here{likely(given.name)}")
         option = filled_in(given, variables)
-        if name in REFUSED:
-            usual, why = REFUSED[name]
-            if (option.value or "1") not in usual:
+        match meaning:
+            case Refused(why, usual) if (option.value or "1") not in usual:
                 raise option.fault(f"has no equal here: {why}")
-            continue
-        if name in NOTED:
-            notes[given.name] = NOTED[name]
-            continue
-        found.pop(name, None)  # the order is that of the last ones
-        found[name] = option
+            case Noted(why):
+                notes[given.name] = why
+            case Taken():
+                found.pop(name, None)  # the order is that of the last ones
+                found[name] = option
     return JobOptions(found, where)
 
 

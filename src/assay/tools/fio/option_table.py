@@ -1,8 +1,10 @@
-"""Every option of fio, and what becomes of it here: carried out, left out because it moves no number, or refused.
+"""Every option of fio, and what becomes of it here (`tools/option_meaning.py`).
 
-A new one is a row. What is carried out is read in `settings.py`; that an option is refused is said with the nearest thing
-that there is. A refused option that is given the value that it has by itself asks for nothing, and passes.
+A new one is a row. What is carried out is read in `settings.py`. A refused option passes with its default value, which asks for
+nothing.
 """
+
+from assay.tools.option_meaning import Noted, Refused, Table, Taken, table
 
 ALIASES = {
     "readwrite": "rw",
@@ -44,7 +46,10 @@ FLAGS = frozenset({
 })  # fmt: skip
 """Options that may stand without a value, and then take none from the next word."""
 
-TRANSLATED = frozenset({
+ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
+"""Options of the command line that take no value."""
+
+_TAKEN = frozenset({
     "name", "description", "rw", "ioengine", "bs", "bsrange", "bssplit", "ba", "size", "io_size", "filesize", "offset",
     "offset_increment", "nrfiles", "filename", "filename_format", "unique_filename", "directory", "openfiles",
     "file_service_type", "iodepth", "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "numjobs",
@@ -65,7 +70,7 @@ _SHOWN = "it changes what fio prints, not what is done"
 _CLOCK = "Assay reads the clock as it always does, and says what that costs"
 _MEMORY = "what memory a transfer is to or from is Assay's choice: aligned, and registered where the backend can"
 
-NOTED = {
+_NOTED = {
     **dict.fromkeys((
         "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec", "log_offset",
         "log_hist_coarseness", "log_window_value", "log_prio", "log_compression", "log_compression_cpus", "log_entries",
@@ -117,7 +122,7 @@ NOTED = {
     ),
     "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
 }  # fmt: skip
-"""Options that are left out, with why that moves no number; a run says so beside its output."""
+"""Why each of these changes no number; a run reports them beside its output."""
 
 _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
@@ -130,8 +135,8 @@ _TARGET = (
     " assay measure DIR --depth 1,2,4,8,16,32"
 )
 
-REFUSED: dict[str, tuple[frozenset[str], str]] = {
-    name: (frozenset(usual.split()), why)
+_REFUSED = {
+    name: Refused(why, frozenset(usual.split()))
     for names, usual, why in (
         ("exec_prerun exec_postrun", "", "no command is run; do it before and after"),
         (("read_iolog write_iolog read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_skip"
@@ -191,9 +196,35 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
     )
     for name in names.split()
 }  # fmt: skip
-"""Options that are refused: the values that ask for nothing, and what there is instead."""
 
-KNOWN = TRANSLATED | frozenset(NOTED) | frozenset(REFUSED)
+OPTIONS = table(_TAKEN, _NOTED, _REFUSED)
+"""Of jobs, on the command line or in a job file."""
+
+COMMAND_LINE: Table = {
+    **{name: Taken(name) for name in ("output", "output-format", "section", "set", "terse-version", *ALONE)},
+    **dict.fromkeys(
+        ("eta", "eta-newline", "eta-interval", "status-interval"), Noted("progress is shown as Assay shows it")
+    ),
+    "max-jobs": Noted("there is no such limit"),
+    "alloc-size": Noted("Assay's memory grows as it needs"),
+    "warnings-fatal": Noted("what has no equal is refused anyhow"),
+    "bandwidth-log": Noted("the run has the rate of each interval: assay export"),
+    "latency-log": Noted("the run has the latencies of each interval: assay export"),
+    "client": Refused("other clients are not reached this way; run Assay on each of them"),
+    **dict.fromkeys(("server", "daemonize"), Refused("there is no server of this kind")),
+    "remote-config": Refused("other clients are not reached this way"),
+    "debug": Refused("the record of a run has all that happened: assay show RUN"),
+    "cmdhelp": Refused("see docs/tools/fio.md"),
+    "profile": _REFUSED["profile"],
+    "idle-prof": Refused("the run has the processor time of each interval"),
+    "inflate-log": Refused("Assay writes no logs of that kind"),
+    **dict.fromkeys(("trigger-file", "trigger", "trigger-remote", "trigger-timeout"), Refused("no command is run")),
+    "cpuclock-test": Refused("each run has what reading the clock takes, clock_read: assay show RUN --json"),
+    **dict.fromkeys(("crctest", "dedupetest"), Refused("nothing is measured by it but the processor")),
+    "memcpytest": Refused("nothing is measured by it but memory"),
+    "aux-path": Refused("Assay writes no such files"),
+}
+"""Of the command line alone."""
 
 ENGINES_REFUSED = {
     "posixaio": "its threads have no equal; use io_uring or libaio",

@@ -14,12 +14,13 @@ from assay.errors import InputError
 from assay.input_text import check_count
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut, digits
-from assay.tools.iozone import refused
 from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
+from assay.tools.iozone.without_equal import NOTICES, WITHOUT_EQUAL
 from assay.tools.named_files import NO_FILES, Files
+from assay.tools.option_meaning import Noted, Refused
 from assay.units import KIB
 
 MOST_CHILDREN = int(NUMBERS["workers"].most)
@@ -103,18 +104,17 @@ class _Reader:
         """Carry one option out; gives what is left of its word."""
         self.seen.add(name)
         self.taken.append((name, ()))
-        if name in refused.REASONS:
-            raise InputError(f"iozone: -{name} {refused.REASONS[name]}")
+        match WITHOUT_EQUAL.get(name):
+            case Refused(why):
+                raise InputError(f"iozone: -{name} {why}")
+            case Noted(why):
+                self._say(NOTICES.get(name, ""))
+                self._left_out.append((f"-{name}", why))
+                return attached
         if name in _FLAGS:
             field, value, notice = _FLAGS[name]
             self.values[field] = value
             self._say(notice)
-            return attached
-        if name in refused.WITHOUT:
-            notice, takes_value, why = refused.WITHOUT[name]
-            value, attached = self._argument(name, attached) if takes_value else ("", attached)
-            self._say(notice.format(value))
-            self._left_out.append((f"-{name} {value}".strip(), why))
             return attached
         if name == "F":
             self._child_files()

@@ -1,41 +1,16 @@
 """Which parameters does each kind of definition have, and what becomes of them?
 
-One table a kind: a word that is taken, one that is noted because it cannot change a number here, or one that is refused with
-the reason and the nearest thing. A word may be cut to its beginning, as vdbench lets it be, where only one begins so.
+One table a kind (`tools/option_meaning.py`). As in vdbench, a word may be cut to its beginning where only one begins so.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 
 from assay.plan import Untranslated
 from assay.tools.arguments import cut
+from assay.tools.option_meaning import Meaning, Noted, Refused, Table, Taken
 from assay.tools.vdbench.text import COMMAND_LINE, Definition, GivenParameter
 
 _LEAST_LETTERS = 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Taken:
-    """A parameter that is carried out; `name` is its usual one."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Noted:
-    """A parameter that no number here depends on, and why."""
-
-    why: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Refused:
-    """A parameter without an equal, and what is nearest."""
-
-    why: str
-
-
-Meaning = Taken | Noted | Refused
 
 
 def _taken(*names: str, **others: str) -> dict[str, Meaning]:
@@ -60,7 +35,7 @@ _PLATFORM = Noted("it says how vdbench's own processes are started; here there a
 _STATISTICS = Noted("it names a counter of Solaris")
 _TAPE = Refused("there are no tapes here, nor resets of a device")
 
-GENERAL: Mapping[str, Meaning] = {
+GENERAL: Table = {
     **_taken("compratio", compression_ratio="compratio"),
     "create_anchors": Noted("data lies in Assay's folder of a directory that is there, and no other is made"),
     "formatsds": Noted("each SD's file is laid out whole with data before its first use"),
@@ -98,7 +73,7 @@ GENERAL: Mapping[str, Meaning] = {
     "force_error_after": Refused("no error is made up"),
     "unique": _VALIDATION,
 }
-HD: Mapping[str, Meaning] = {
+HD: Table = {
     **_taken("system"),
     "vdbench": _PLATFORM,
     "user": _PLATFORM,
@@ -107,7 +82,7 @@ HD: Mapping[str, Meaning] = {
     "clients": Refused("a host is one client; name each host with an hd= of its own"),
     "mount": Refused("nothing is mounted from a parameter file; mount it before"),
 }
-SD: Mapping[str, Meaning] = {
+SD: Table = {
     **_taken("lun", "size", "threads", "hitarea", "openflags", "range", "offset", "align", "count", "host", hd="host"),
     "replay": _REPLAY,
     "journal": _VALIDATION,
@@ -120,7 +95,7 @@ SD: Mapping[str, Meaning] = {
     "instance": _STATISTICS,
     "kstat": _STATISTICS,
 }
-WD: Mapping[str, Meaning] = {
+WD: Table = {
     **_taken(
         "sd", "xfersize", "rdpct", "seekpct", "skew", "iorate", "priority", "range", "rhpct", "whpct", "openflags"
     ),
@@ -133,7 +108,7 @@ WD: Mapping[str, Meaning] = {
     "dedupratio": _DEDUP,
 }
 _SHAPES = ("depth", "width", "files", "sizes")
-FSD: Mapping[str, Meaning] = {
+FSD: Table = {
     **_taken("anchor", "depth", "width", "files", "sizes", "distribution", "openflags", "totalsize", "workingsetsize"),
     **_taken("host", hd="host", size="sizes", wss="workingsetsize"),
     "count": Refused("write each fsd"),
@@ -143,7 +118,7 @@ FSD: Mapping[str, Meaning] = {
     "mask": Refused("names of files are Assay's own"),
     "streams": _STREAMS,
 }
-FWD: Mapping[str, Meaning] = {
+FWD: Table = {
     **_taken(
         "fsd", "operation", "rdpct", "fileio", "fileselect", "xfersize", "threads", "skew", "stopafter", "openflags"
     ),
@@ -158,7 +133,7 @@ LOOPS = (
     "iorate", "xfersize", "threads", "rdpct", "seekpct", "hitarea", "rhpct", "whpct", "operation", *_SHAPES
 )  # fmt: skip
 """Parameters of an rd of which each value is a run, by their name without `for`; fwdrate is an iorate of files."""
-RD: Mapping[str, Meaning] = {
+RD: Table = {
     **_taken(
         "wd", "sd", "fwd", "elapsed", "interval", "warmup", "pause", "curve", "distribution", "openflags", "format"
     ),
@@ -188,7 +163,7 @@ RD: Mapping[str, Meaning] = {
     "stride": _STRIDE,
     "priority": Refused("no workload waits for another; see wd="),
 }
-_OF_KIND: Mapping[str, Mapping[str, Meaning]] = {
+_OF_KIND: Mapping[str, Table] = {
     "": GENERAL, "hd": HD, "sd": SD, "wd": WD, "fsd": FSD, "fwd": FWD, "rd": RD
 }  # fmt: skip
 

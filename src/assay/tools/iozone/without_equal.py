@@ -1,9 +1,11 @@
 """Options of IOzone that have no equal here: refused, or done without where no number depends on them."""
 
+from assay.tools.option_meaning import Refused, table
+
 _CONTENT = "shapes the data by IOzone's own recipe; use 'assay run' with content = { compress_ratio, dedupe_ratio }"
 _SHARED = "lets the children share or lock parts of a file, which this front end does not do; leave it out"
 
-REASONS: dict[str, str] = {
+_REFUSED = {
     "U": "remounts a file system between tests, which this engine does not do; use -I, or a file of twice the RAM",
     "X": "takes the writes from a telemetry file; use 'assay run' with a script of operations",
     "Y": "takes the reads from a telemetry file; use 'assay run' with a script of operations",
@@ -33,19 +35,17 @@ REASONS: dict[str, str] = {
     "+P": "asks a time server of IOzone's own; leave it out",
     "+R": "takes the names of files from a file; name them with -F",
 }
-"""Refused, and why."""
 
 _IN_BUNDLE = "the result document has it, and this text has no place for it"
 
-WITHOUT: dict[str, tuple[str, bool, str]] = {
-    "D": (
-        "Using msync(MS_ASYNC) on mmap files",
-        False,
-        "msync(MS_ASYNC) does nothing on Linux since 2.6.19; the call itself is left out",
-    ),
-    "Z": ("Enable mmap & file I/O mixing.", False, "it maps one page and then reads and writes the file all the same"),
-    "M": ("", False, "the bundle holds what the machine is; 'assay show' prints it"),
-    "+u": ("", False, "the CPU's part of each result: " + _IN_BUNDLE),
-    "+z": ("", False, "the latency histogram of each result: " + _IN_BUNDLE),
+_NOTED = {
+    "D": "msync(MS_ASYNC) does nothing on Linux since 2.6.19; the call itself is left out",
+    "Z": "it maps one page and then reads and writes the file all the same",
+    "M": "the bundle holds what the machine is; 'assay show' prints it",
+    "+u": "the CPU's part of each result: " + _IN_BUNDLE,
+    "+z": "the latency histogram of each result: " + _IN_BUNDLE,
 }
-"""Done without: what the text says of the option, whether it has a value, and why it is left out."""
+
+WITHOUT_EQUAL = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
+NOTICES = {"D": "Using msync(MS_ASYNC) on mmap files", "Z": "Enable mmap & file I/O mixing."}
+"""What IOzone's text says of those that are left out."""
