@@ -110,14 +110,17 @@ class Steady(Part, kw_only=True):
 
 
 class Estimate(Part, kw_only=True):
-    """95 % interval of a rate: where another run like it is expected, too."""
+    """95 % interval of a rate, from its own intervals of time, or from its repeats.
+
+    What differs between runs is in that of repeats alone.
+    """
 
     low: float
     high: float
-    within_share: float
-    """Half of the interval that the window alone leaves open, by the rate; what differs between runs is not in it."""
+    half_share: float
+    """Half of the interval, by the rate."""
     effective: float
-    """Independent intervals of time that would tell as much of the window."""
+    """Independent intervals of time that would tell as much of the window; the repeats that count."""
 
 
 class LatencyEstimatesNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):

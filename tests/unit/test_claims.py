@@ -534,7 +534,7 @@ def _documents(
     document: Document, result: Result, name: str, rates: Sequence[float], changed: dict[str, object]
 ) -> Iterator[Document]:
     for i, iops in enumerate(rates):
-        own = Estimate(low=0.98 * iops, high=1.02 * iops, within_share=0.01, effective=20)
+        own = Estimate(low=0.98 * iops, high=1.02 * iops, half_share=0.01, effective=20)
         given = {
             "iops": iops,
             "iops_interval": own,

@@ -36,7 +36,7 @@ def measured() -> tuple[RunRecord, Document]:
         half = 0.02 + 0.01 * place
         changed: dict[str, Any] = {
             "iops_interval": Estimate(
-                low=result.iops * (1 - 3 * half), high=result.iops * (1 + 3 * half), within_share=half, effective=20
+                low=result.iops * (1 - half), high=result.iops * (1 + half), half_share=half, effective=20
             )
         }
         if place == FLUSHED:
@@ -62,7 +62,7 @@ def truth(document: Document) -> list[dict[str, Any]]:
             {
                 "value": value,
                 "unit": "MiB/s" if is_stream else "IOPS" if result["bytes"] else "ops/s",
-                "half": f"{100 * result['iops_interval']['within_share']:.1f} %",
+                "half": f"{100 * result['iops_interval']['half_share']:.1f} %",
                 "max": format_ns(result["latency_ns"]["max"]),
                 "flush": " with the flush" if result["committed"] else "",
                 "raw": result,
@@ -97,7 +97,7 @@ def test_the_answer_and_the_stories_have_them(measured: tuple[RunRecord, Documen
         interval = row["raw"]["iops_interval"]
         scale = row["value"] / row["raw"]["iops"] if not row["flush"] else 1.0
         low, high = (format_number(interval[end] * scale) for end in ("low", "high"))
-        assert f"another run like it: {low} to {high} {row['unit']} (± {row['half']} within the window)" in whole
+        assert f"95 % interval {low} to {high} {row['unit']} (± {row['half']}" in whole
         alone = msgspec.structs.replace(document, results=(document.results[number - 1],))
         said = " ".join(answer(alone, "load"))
         assert rate in said or row["raw"]["trust"]["level"] == "no"

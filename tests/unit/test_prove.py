@@ -170,12 +170,16 @@ def test_a_share_of_killed_mutants_below_90_percent_is_a_flaw() -> None:
 
 def test_the_summary_of_repeats_is_read_as_it_is_written() -> None:
     rows = [
-        repeats.Row("ext4", phase, 10, 0, apart, False, 9, 80, 0.03) for phase, apart in (("read", 1.1), ("write", 1.3))
+        repeats.Row("ext4", phase, 10, 0, 1.2, 4, p, 0.03)
+        for phase, p in (("read", 0.3), ("write", 0.01), ("stat", None))
     ]
 
     reading = figures.read_repeats("ext4: run 1 of 10\n" + repeats._summary(rows))
 
-    assert reading == Reading("20 trusted numbers, 90 % of the intervals hold the median, 1 of 2 rows repeat")
+    assert reading == Reading(
+        "30 trusted numbers; 1 of 2 rows have no difference between halves of their runs; 40 % of the runs' own intervals"
+        " hold the median"
+    )
 
 
 def lab_output(**counts: int) -> str:

@@ -77,7 +77,7 @@ def test_a_matrix_of_a_tool_has_a_row_an_operation(stream: Result) -> None:
 
 
 def test_the_interval_is_in_the_unit_of_its_rate(stream: Result) -> None:
-    estimate = Estimate(low=400.0, high=424.0, within_share=0.03, effective=20.0)
+    estimate = Estimate(low=400.0, high=424.0, half_share=0.03, effective=20.0)
     measured = msgspec.structs.replace(stream, iops_interval=estimate)
 
     # Operations of exactly a MiB: as many MiB/s as operations.
@@ -86,7 +86,7 @@ def test_the_interval_is_in_the_unit_of_its_rate(stream: Result) -> None:
 
 
 def test_the_interval_of_what_memory_took_is_none_of_the_rate_with_the_flush(stream: Result) -> None:
-    estimate = Estimate(low=400.0, high=424.0, within_share=0.03, effective=20.0)
+    estimate = Estimate(low=400.0, high=424.0, half_share=0.03, effective=20.0)
     committed = Committed(
         iops=200.0, throughput_bytes_per_s=200.0 * (1 << 20), seconds=10.0, flush_seconds=5.0, stored_share=1.0
     )

@@ -8,15 +8,14 @@ The largest latency is exact where it fell into the window and else known to its
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable, Iterator
 
-from assay.analysis import budget, findings, thresholds
+from assay.analysis import budget, findings
 from assay.analysis.case import Case
 from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_MACHINE, OF_RESULT
 from assay.analysis.labels import label_of
-from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
@@ -152,27 +151,13 @@ def _since_start(case: Case, span: Span) -> tuple[float, float]:
 
 
 def _interval(case: Case) -> Estimate | None:
-    """Give the interval of an operation's rate: as wide, for its size, as that of its job's.
-
-    What the window leaves open and what differs between runs are independent, so their squares add.
-    """
+    """Give the interval of an operation's rate: as wide, for its size, as that of its job's."""
     rate = case.steadiness.rate
     if rate is None or rate.mean <= 0:
         return None
-    iops, within = case.ops / case.seconds, rate.half_width / rate.mean
-    half = math.hypot(within, _run_to_run(case))
+    iops, half = case.ops / case.seconds, rate.half_width / rate.mean
     low, high = max(0.0, iops * (1 - half)), iops * (1 + half)
-    return Estimate(low=low, high=high, within_share=within, effective=rate.effective)
-
-
-def _run_to_run(case: Case) -> float:
-    """Give the share of a rate by which another run may differ, however steady both are."""
-    if case.subject.is_on_a_host:
-        if case.unflushed_caches:
-            return thresholds.RUN_TO_RUN_HOST
-        if case.limiter is not None and case.limiter.limit in CLIENT_CPU:
-            return thresholds.RUN_TO_RUN_CPU
-    return thresholds.RUN_TO_RUN
+    return Estimate(low=low, high=high, half_share=half, effective=rate.effective)
 
 
 def _steady(case: Case) -> Steady:

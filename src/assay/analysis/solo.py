@@ -136,8 +136,4 @@ def _of_windows(beside: Result, alone: Result) -> Interval | None:
 
 
 def _window_interval(one: Result) -> Interval | None:
-    """Give what a window alone leaves open of a rate; what differs between runs is not in it."""
-    if one.iops is None or one.iops_interval is None:
-        return None
-    half = one.iops * one.iops_interval.within_share
-    return one.iops - half, one.iops + half
+    return None if one.iops_interval is None else (one.iops_interval.low, one.iops_interval.high)

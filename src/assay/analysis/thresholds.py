@@ -39,13 +39,6 @@ HALVES_ERRORS = 1.31
 """Times the 95 % interval of the difference of two halves, beyond which they differ: 99 %."""
 WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
-RUN_TO_RUN = 0.26
-"""Of a rate, by how much another run may differ in 95 of 100 cases although each is steady: both vary, so it is 1.96 times
-the root of 2 times the standard deviation between runs, 9.4 %."""
-RUN_TO_RUN_HOST = 0.53
-"""The same of writes that a virtual machine's host may have taken into its memory: of 19 %."""
-RUN_TO_RUN_CPU = 0.47
-"""The same of numbers that the processors of a virtual machine limit, which its host lends to others too: of 17 %."""
 EARLIER_SHARE = 0.20
 """Of a phase, from where on other levels before the last are no mere start."""
 LOOK_AGAIN = 0.25

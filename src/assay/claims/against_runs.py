@@ -4,8 +4,8 @@
     [LABEL:] METRIC of SIDE is 10 % faster than SIDE      METRIC: rate, throughput, iops, p50, p90, p99, p99.9
 
 A side is what `assay compare` takes: a run, several with commas, `tag:NAME`. A comparison is that of `assay compare`, with
-its interval. A value has the interval of the runs: of three and more Student's, of the logarithms; of one that which its own
-window leaves, where another run like it is expected too. Numbers that are not to be trusted decide nothing; nor do those of
+its interval. A value has the interval of the runs: of three and more Student's, of the logarithms; of one that of its own
+window, which has nothing of what differs between runs. Numbers that are not to be trusted decide nothing; nor do those of
 something else than what is claimed: of storage where a sentence does not say `from page cache` or `as measured`.
 """
 

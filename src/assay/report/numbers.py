@@ -66,17 +66,17 @@ def rate_words(result: Result) -> str:
     """Print the rate that heads a result and half of its interval: the same wherever the result is named."""
     told = rate(*headline(result))
     if result.iops_interval is not None:
-        told += f" ± {within_words(result)}"
+        told += f" ± {half_words(result)}"
     return told + (" with the flush" if is_with_flush(result) else "")
 
 
-def within_words(result: Result) -> str:
-    """Print half of the 95 % interval of the rate in its window, as a share of it."""
-    return f"{format_percent(result.iops_interval.within_share)} %" if result.iops_interval else ABSENT
+def half_words(result: Result) -> str:
+    """Print half of the 95 % interval of the rate, as a share of it."""
+    return f"{format_percent(result.iops_interval.half_share)} %" if result.iops_interval else ABSENT
 
 
 def rate_interval(result: Result) -> tuple[float, float] | None:
-    """Give where the headline of another run like it is expected, in its unit; None: not known, or the flush is in it."""
+    """Give the 95 % interval of the headline, in its unit; None: not known, or the flush is in the headline."""
     interval = result.iops_interval
     value, unit = headline(result)
     iops, throughput = headline_rates(result)
@@ -93,15 +93,15 @@ def interval_told(result: Result) -> str:
 
 
 def interval_words(result: Result) -> str:
-    """Say where another run like it is expected, and how well the window alone has it; of the rate without a flush."""
+    """Print the 95 % interval of the rate, without the flush where the headline has one."""
     interval = result.iops_interval
     if interval is None:
         return ABSENT
-    within = f"(± {within_words(result)} within the window)"
+    half = f"(± {half_words(result)})"
     if (told := interval_told(result)) != ABSENT:
-        return f"{told} {rate_unit(result).label} {within}"
+        return f"{told} {rate_unit(result).label} {half}"
     ends = f"{format_number(interval.low)} to {format_number(interval.high)} {ops_unit(result).label}"
-    return f"{ends} {within}, without the flush"
+    return f"{ends} {half}, without the flush"
 
 
 def window_rate(result: Result) -> tuple[float | None, RateUnit]:

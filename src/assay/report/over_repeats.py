@@ -92,7 +92,7 @@ def _estimate(summary: Summary) -> Estimate | None:
     if number.interval is None or half is None:
         return None
     low, high = number.interval
-    return Estimate(low=low, high=high, within_share=half, effective=float(len(summary.counted)))
+    return Estimate(low=low, high=high, half_share=half, effective=float(len(summary.counted)))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

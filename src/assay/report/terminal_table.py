@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from assay.report.limited_by import limit_words
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline_rates, is_with_flush, within_words
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, half_words, headline_rates, is_with_flush
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
@@ -229,7 +229,7 @@ _ALL = (
     _Column("IOPS", 9, _rate),
     _Column("MiB/s", 8, _bytes_rate),
     _Column("took", 9, _took),
-    _Column("±95 %", 8, within_words),
+    _Column("±95 %", 8, half_words),
     _Column("resp p50", 9, _response("p50")),
     _Column("resp p99", 9, _response("p99")),
     _Column("p50", 8, lambda result: format_ns(result.latency_ns.p50)),

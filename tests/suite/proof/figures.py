@@ -173,15 +173,17 @@ def read_scale(output: str) -> Reading:
 
 
 def read_repeats(output: str) -> Reading:
-    """Read how many trusted numbers repeat."""
+    """Read what is inferred from repeats."""
     found = re.search(
-        r"(\d+) numbers were trusted, and (\d+) % of their intervals .*? of (\d+) rows .*? (\d+) repeat", output
+        r"(\d+) numbers were trusted, and (\d+) % of their own intervals .*? Of (\d+) rows .*? (\d+) have no difference",
+        output,
     )
     if found is None:
         return Reading(NO_FIGURES, "no summary in the output")
-    trusted, held, rows, repeating = found.groups()
+    trusted, held, rows, alike = found.groups()
     return Reading(
-        f"{trusted} trusted numbers, {held} % of the intervals hold the median, {repeating} of {rows} rows repeat"
+        f"{trusted} trusted numbers; {alike} of {rows} rows have no difference between halves of their runs; {held} % of the"
+        " runs' own intervals hold the median"
     )
 
 

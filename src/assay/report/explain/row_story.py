@@ -58,9 +58,10 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         width: Of the terminal.
     """
     result, count = document.results[row - 1], len(document.results)
+    is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
     told = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
-        paragraph("number", _number(result), width),
+        paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
         paragraph("steady", _steady(result), width),
         paragraph("flush", _committed(result), width),
         paragraph("latency", _latency(result), width),
@@ -91,7 +92,7 @@ def _work(result: Result) -> str:
 # -- the number --------------------------------------------------------------------------------------------------------
 
 
-def _number(result: Result) -> Iterator[str]:
+def _number(result: Result, repeats: int, *, is_virtual: bool) -> Iterator[str]:
     told, other = rate_words(result), other_unit(result)
     second = other.of(*headline_rates(result))
     yield told if second is None else f"{told}, or {rate(second, other)}"
@@ -101,9 +102,12 @@ def _number(result: Result) -> Iterator[str]:
         yield "no interval: there are too few intervals of time to tell how well it is known"
     else:
         yield (
-            f"another run like it: {interval_words(result)}, at 95 % confidence, from intervals worth"
+            f"95 % interval {interval_words(result)}, from intervals worth"
             f" {format_number(result.iops_interval.effective)} independent ones"
         )
+    if repeats == 1:
+        of = "one run on a virtual machine" if is_virtual else "one run"
+        yield f"{of}: how far runs lie apart is not in it; --repeat 3 tells"
     if result.window_s is not None and result.seconds is not None:
         yield (
             f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"

@@ -1,7 +1,7 @@
 """Every option of fio, and what becomes of it here (`tools/option_meaning.py`).
 
-A new one is a row. What is carried out is read in `settings.py`. A refused option passes with its default value, which asks for
-nothing.
+A new one is a row. What is carried out is read in `settings.py`. A refused option is accepted with its default value, which
+asks for nothing.
 """
 
 from assay.tools.option_meaning import Noted, Refused, Table, Taken, table
