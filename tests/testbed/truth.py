@@ -88,7 +88,7 @@ class TruthDisk:
         (self.folder / "stall").touch()
 
     def tire(self) -> None:
-        """From now on, serve `later_per_s` and no more."""
+        """From now on, serve `later_per_s` and no more, each `tired_ms` later."""
         (self.folder / "tired").touch()
 
     def fail(self, extents: Sequence[Extent]) -> None:

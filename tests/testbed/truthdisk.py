@@ -13,7 +13,8 @@ nbdkit runs this file in its own Python; `truth.py` starts it. Requests are serv
 - `cache=1`: writes are held in a cache that a cut of the power would empty, and take no time; so do flushes, which lie.
 - `most_per_s`: reads and writes a second, at equal distances. With `burst`, only so many in all are served at that rate, as
   credits; then `later_per_s` are.
-- `tired`: when that file is there, `later_per_s` are served from then on, however many credits there were.
+- `tired`: when that file is there, `later_per_s` are served from then on, however many credits there were. With `tired_ms`,
+  each read and write takes so long more from then on.
 - `pause_every_s` and `pause_s`: whenever CLOCK_MONOTONIC is a multiple of the one, all that is asked for waits for the
   other, as it does for a device that tidies up.
 - `stall` and `stall_s`: when the file `stall` appears, it is taken away and the next read or write hangs so long.
@@ -57,6 +58,7 @@ class Disk:
             "burst": "0",
             "later_per_s": "0",
             "tired": "",
+            "tired_ms": "0",
             "pause_every_s": "0",
             "pause_s": "0",
             "stall": "",
@@ -116,6 +118,8 @@ class Disk:
             # Who comes late does not get back what it did not ask for.
             self._next_s = max(self._next_s + 1 / per_s, time.monotonic())
             _sleep_until(self._next_s)
+        if is_tired:
+            _sleep_until(time.monotonic() + float(self.settings["tired_ms"]) / 1e3)
 
     def _move(self, offset_bytes: int, length_bytes: int) -> None:
         begin_s = now_s = time.monotonic()

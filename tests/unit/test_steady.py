@@ -21,9 +21,9 @@ from assay.analysis.statistics.steady import (
     _matters,
     _moves,
     _rest_of_start,
-    _staircase,
     judge,
     mser_cut,
+    staircase,
 )
 from assay.analysis.statistics.trend import trend
 from assay.analysis.steadiness import JobSteadiness
@@ -349,7 +349,7 @@ def test_a_step_is_a_drift_where_a_line_fits_as_well_at_seven_tenths_of_its_cost
     z = PATTERN + np.repeat([-half_step, half_step], 20)
     levels = (Level(0, 20, math.exp(-half_step)), Level(20, 40, math.exp(half_step)))
 
-    begin = _staircase(z, Levels(levels=levels, noise=1.0, gathered=1, outliers=0))
+    begin = staircase(z, Levels(levels=levels, noise=1.0, gathered=1, outliers=0))
 
     assert begin == (0 if is_drift else None)
 

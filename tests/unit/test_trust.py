@@ -33,7 +33,7 @@ BLOCK = 4096
 
 
 def stream_of(rates: FloatArray, *, operation: str = "read", seed: int = 1) -> Stream:
-    """Completions at given rates, interval by interval, evenly spread inside each."""
+    """Completions at given rates, interval by interval, evenly spread inside each, with latencies that vary by 10 %."""
     jitter = 1 + 0.02 * correlated(seed, len(rates), 0.3)
     begins = np.arange(len(rates)) * round(INTERVAL_S * NS)
     done = np.concatenate(
@@ -42,7 +42,8 @@ def stream_of(rates: FloatArray, *, operation: str = "read", seed: int = 1) -> S
             for begin, count in zip(begins, rates * jitter * INTERVAL_S, strict=True)
         ]
     ).astype(np.int64)
-    latency = np.diff(done, prepend=0).clip(min=1)
+    varied = 1 + 0.1 * np.random.default_rng(seed).standard_normal(len(done)).clip(-3, 3)
+    latency = (np.diff(done, prepend=0).clip(min=1) * varied).astype(np.int64)
     return Stream(done, latency, BLOCK, operation=operation)
 
 

@@ -60,6 +60,7 @@ class OperationLatency:
             **dict(zip(histogram.QUANTILES, percentiles, strict=True)),
         )
 
+    @functools.cached_property
     def intervals(self) -> LatencyEstimatesNs | None:
         """Give the intervals of the percentiles; None where there are none."""
         index, count, t_ns = self._buckets

@@ -63,7 +63,7 @@ class MarkSeries:
         iops = ops / inside.seconds
         mean = mean_interval(self.fine.rates[first:stop])
         latency = OperationLatency(self.record, self.job, self.operation, "latency", inside)
-        values, intervals = latency.values, latency.intervals()
+        values, intervals = latency.values, latency.intervals
         moved = self.record.rows(self.job, self.operation).total("bytes", inside) if self.moves_data else None
         return MarkedLevel(
             window_s=self.since_start_s(inside),

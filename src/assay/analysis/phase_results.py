@@ -121,7 +121,7 @@ def result_of(
         committed=case.committed if rated else None,
         measures=measures if rated else ServedBy.UNKNOWN,
         latency_ns=case.latency_ns,
-        latency_intervals_ns=case.latencies.intervals(),
+        latency_intervals_ns=case.latencies.intervals,
         response_ns=case.response_ns,
         schedule=schedule_of(case.subject),
         cpu_ns_per_op=case.cpu_ns_per_op,

@@ -12,8 +12,11 @@ cases, and by up to 1.31 times that in 99.
 import dataclasses
 import math
 
+import numpy as np
+
 from assay import events
 from assay.analysis import thresholds
+from assay.analysis.latency_steadiness import Course, LatencyChange, latency_changes
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import Span
 from assay.analysis.series import RateSeries, series_of
@@ -37,6 +40,8 @@ class JobSteadiness:
     rate: MeanInterval | None
     """Operations per second, over the intervals of the window; None: there are too few."""
     halves: tuple[MeanInterval, MeanInterval] | None
+    latency: tuple[LatencyChange, ...] = ()
+    """What changed in the latencies where the rate is steady."""
 
     @property
     def drift(self) -> float:
@@ -58,7 +63,7 @@ class JobSteadiness:
 
 
 def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadiness:
-    """Judge a job of a phase, and narrow the phase's window to where it was steady."""
+    """Judge a job of a phase, and narrow the phase's window to where rate and latency were steady."""
     series = series_of(record, job.name, window.common)
     found = judge(series.rates, unit=series.unit)
     begin, end = (found.last.begin, found.last.end) if found.last else (0, len(series))
@@ -66,10 +71,15 @@ def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadine
         begin, end = 0, len(series)
     elif begin > 0:
         begin = _where_all_was_sampled(record, series, begin)
-        start_ns = int(series.edges_ns[begin])
-        window = dataclasses.replace(
-            window, span=Span(start_ns, window.span.end_ns), counted=Span(start_ns, window.counted.end_ns)
-        )
+        window = _begun_at(window, int(series.edges_ns[begin]))
+    latency: tuple[LatencyChange, ...] = ()
+    if found.verdict is SteadyVerdict.STEADY:
+        steady_ns = int(series.edges_ns[found.last.begin]) if found.last else 0
+        latency = latency_changes(record, job, Span(max(window.counted.begin_ns, steady_ns), window.counted.end_ns))
+        settled = _settled(series, latency) if _lasted_by_time(record) else 0
+        if settled > begin:
+            begin = _where_all_was_sampled(record, series, settled)
+            window = _begun_at(window, int(series.edges_ns[begin]))
     inside = series.rates[begin:end]
     middle = len(inside) // 2
     first, second = mean_interval(inside[:middle]), mean_interval(inside[middle:])
@@ -79,7 +89,22 @@ def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadine
         window=window,
         rate=mean_interval(inside),
         halves=(first, second) if first and second else None,
+        latency=latency,
     )
+
+
+def _begun_at(window: Window, start_ns: int) -> Window:
+    return dataclasses.replace(
+        window, span=Span(start_ns, window.span.end_ns), counted=Span(start_ns, window.counted.end_ns)
+    )
+
+
+def _settled(series: RateSeries, changes: tuple[LatencyChange, ...]) -> int:
+    """Give the interval from where on all latencies stay at their last levels; 0 where one does not."""
+    if not changes or any(change.course is not Course.SETTLED for change in changes):
+        return 0
+    place = int(np.searchsorted(series.edges_ns, max(change.begin_ns for change in changes)))
+    return place if len(series) - place >= thresholds.STEADY_LAST_VALUES else 0
 
 
 def _where_all_was_sampled(record: PhaseRecord, series: RateSeries, begin: int) -> int:

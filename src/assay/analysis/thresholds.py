@@ -208,6 +208,16 @@ STEADY_START_SHARE = 0.01
 STEADY_START_ERRORS = 2.0
 """Standard errors by which the beginning of the last level stands apart, to be left out."""
 
+# -- the course of latencies (latency_steadiness.py) ---------------------------------------------------------------------
+TAIL_OPS = 100
+"""Operations of an interval below which its 99th percentile is its largest value."""
+MEDIAN_LEVEL, TAIL_LEVEL = 1.25, 1.5
+"""Factor between two levels of a median, and of a 99th percentile, from where on they are not one (METHOD 1.5)."""
+LATENCY_LASTS = 0.10
+"""Part of the window below which another level is a stall."""
+LATENCY_WIDE = 1.5
+"""Upper by lower end of a percentile's 95 % interval, from where on it is not known well (METHOD 1.5)."""
+
 # -- the limiter (limiter/rules.py says how it is found) -----------------------------------------------------------------
 BUSY_SHARE = 0.90
 """Of its time, from where on a worker or a device has nothing left."""

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
-from e2e.planted.storage import delayed_disk, memory_disk
+from e2e.planted.storage import delayed_disk, memory_disk, true_disk
+from e2e.processes import Running
 from testbed.throttle import blkio_limit
 
 OFFERED = frozenset({"offered_load"})
+_OPEN = 'arrival = {{ kind = "open", rate_per_s = {per_s} }}'
 
 
 @contextmanager
@@ -40,6 +42,26 @@ def a_little_too_much(_folder: Path, *, limit_per_s: int, above: float, seconds:
             load=only(job, seconds=seconds, sets=data("8MiB")),
             prefix=group.prefix,
             is_true=lambda said: bool(0.97 <= said.row["iops"] / limit_per_s <= 1.02),
+        )
+
+
+@contextmanager
+def slower_at_the_same_rate(
+    _folder: Path, *, per_s: int, pace: str, tired_ms: int, share: float, seconds: int
+) -> Iterator[Scene]:
+    """A device that takes longer from some time on, and still keeps up with a rate."""
+    with true_disk(tired_ms=tired_ms) as disk:
+
+        def tire(run: Running) -> None:
+            run.wait_until_measured(1 + int(10 * share * seconds))
+            disk.truth.tire()
+
+        yield Scene(
+            directory=disk.directory,
+            load=only(f"{pace.format(per_s=per_s)}\n{RANDOM_READ}", seconds=seconds, sets=data("8MiB")),
+            meanwhile=tire,
+            took=lambda _said: sum(one.seconds > 0.9e-3 * tired_ms for one in disk.truth.log()) > 0.1 * per_s * seconds,
+            is_true=lambda said: bool(0.97 <= said.row["iops"] / per_s <= 1.03),
         )
 
 
@@ -113,6 +135,18 @@ CASES = (
             found_from="weak",
             limiter=frozenset({"throttle_io"}),
             trust=frozenset({"weak", "no"}),
+        ),
+    ),
+    Case(
+        cause="a latency that changes at a steady rate",
+        plant=slower_at_the_same_rate,
+        parameters=(
+            {"per_s": 60, "pace": _OPEN, "tired_ms": 14, "share": 0.7, "seconds": 8},
+            {"per_s": 100, "pace": _OPEN, "tired_ms": 4, "share": 0.5, "seconds": 8},
+            {"per_s": 100, "pace": "limit = {{ ops_per_s = {per_s} }}", "tired_ms": 6, "share": 0.8, "seconds": 10},
+        ),
+        expected=Expected(
+            found=frozenset({"late-shift", "other-levels"}), found_from="weak", trust=frozenset({"weak", "no"})
         ),
     ),
     Case(

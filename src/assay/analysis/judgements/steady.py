@@ -4,13 +4,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.latency_steadiness import Course, LatencyChange
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.statistics.steady import Stretch
 from assay.results import Finding
-from assay.units import format_seconds
+from assay.units import format_ns, format_seconds
 from assay.verdicts import SteadyVerdict
 
 _LONGER = "Run longer."
+_LATENCIES = {
+    ("latency", "p50"): "median latency",
+    ("latency", "p99"): "p99 latency",
+    ("response", "p50"): "median response time",
+    ("response", "p99"): "p99 response time",
+}
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -25,7 +32,10 @@ def judge(case: Case) -> Iterable[Finding]:
             return (_drifting(case.steadiness.drift),)
         case SteadyVerdict.TOO_SHORT | SteadyVerdict.NO_DATA:
             return (_too_short(case),)
-    return (*_start(case), *_uncertain(case), *_period(case), *_methods(case))
+    changes = (*_start(case), *_latency(case))
+    # What changed is the reason why a percentile is not known well.
+    uncertain = () if changes else _uncertain_latency(case)
+    return (*changes, *_uncertain(case), *uncertain, *_period(case), *_methods(case))
 
 
 def _at(case: Case, place: int) -> str:
@@ -91,6 +101,54 @@ def _start(case: Case) -> Iterator[Finding]:
     yield findings.weak("start-included", text, cure, brief="start is in it", effect=change)
 
 
+def _latency(case: Case) -> Iterator[Finding]:
+    """Report how the latencies went, the gravest of each kind."""
+    own = [one for one in case.steadiness.latency if one.operation == case.operation.name or case.operation.is_group]
+    for course in Course:
+        changes = [one for one in own if one.course is course]
+        if changes:
+            yield from _of_course(case, max(changes, key=lambda one: (one.quantile == "p50", _factor(one))))
+
+
+def _factor(change: LatencyChange) -> float:
+    return max(change.before_ns / change.last_ns, change.last_ns / change.before_ns)
+
+
+def _of_course(case: Case, change: LatencyChange) -> Iterator[Finding]:
+    name = _LATENCIES[change.series, change.quantile]
+    before, last = format_ns(change.before_ns), format_ns(change.last_ns)
+    begin = format_seconds((change.begin_ns - case.record.start_ns) / NS_PER_S)
+    effect = _factor(change) - 1
+    # The rate and the median still say something where the slowest operations change.
+    judged = findings.warning if change.quantile == "p50" else findings.weak
+    match change.course:
+        case Course.DRIFTING:
+            way = "rose" if change.last_ns > change.before_ns else "fell"
+            text = f"The {name} {way} from {before} to {last} over the window and came to no level, at a steady rate."
+            yield judged("drifting", text, _LONGER, brief=f"{name} {way}", effect=effect)
+        case Course.LATE_SHIFT:
+            text = (
+                f"The {name} changed {begin} into the phase, from {before} to {last}, at a steady rate, and the rest is too"
+                " short to tell whether it stays there."
+            )
+            cure = f"{_LONGER} Only what it settles at is a number."
+            yield judged("late-shift", text, cure, brief=f"{name} changed late", effect=effect)
+        case Course.SETTLED if case.window.counted.begin_ns >= change.begin_ns:
+            text = f"The {name} stays at {last} from {begin} on: before, it was {before}, which is in no number."
+            yield findings.note("start-left-out", text)
+            if change.share >= thresholds.EARLIER_SHARE:
+                text = (
+                    f"For {100 * change.share:.0f} % of the phase the {name} was at other levels, such as {before}: the"
+                    " number is of the last, and another run may meet another."
+                )
+                cure = f"{_LONGER} Look at the timeline: a cache that was full, a neighbour that came or went?"
+                yield findings.weak("other-levels", text, cure, brief=f"other {name} before", effect=effect)
+        case Course.SETTLED:
+            text = f"The {name} changed {begin} into the phase, from {before} to {last}; the number is of both."
+            cure = "Give it more to do, so that the start weighs less, or bound the phase by time."
+            yield findings.weak("start-included", text, cure, brief=f"{name} changed", effect=effect)
+
+
 def _earlier_levels(last: Stretch, before: Sequence[Stretch]) -> Iterator[Finding]:
     """Say where a rate stood elsewhere for so long that nobody knows which of its levels another run meets."""
     if last.mean <= 0:
@@ -124,6 +182,26 @@ def _uncertain(case: Case) -> Iterator[Finding]:
             f"The rate is known to within {100 * half:.0f} % only (95 %, {rate.effective:.0f} independent intervals)."
         )
         yield findings.weak("wide-interval", text, _LONGER, brief=f"± {100 * half:.0f} %", effect=half)
+
+
+def _uncertain_latency(case: Case) -> Iterator[Finding]:
+    """Report the first percentile that is printed and not known well."""
+    intervals = case.latencies.intervals
+    for name in ("p50", "p99"):
+        if getattr(case.latency_ns, name) is None:
+            continue
+        ends = getattr(intervals, name) if intervals else None
+        if ends is None:
+            text = f"The {name} latency is not known: its 95 % interval reaches beyond the largest latency."
+            yield findings.weak("wide-interval", text, _LONGER, brief=f"{name} uncertain")
+            return
+        low_ns, high_ns = ends
+        if high_ns > thresholds.LATENCY_WIDE * low_ns:
+            text = (
+                f"The {name} latency is known to be between {format_ns(low_ns)} and {format_ns(high_ns)} only (95 %)."
+            )
+            yield findings.weak("wide-interval", text, _LONGER, brief=f"{name} uncertain", effect=high_ns / low_ns - 1)
+            return
 
 
 def _period(case: Case) -> Iterator[Finding]:

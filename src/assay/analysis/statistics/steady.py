@@ -70,7 +70,7 @@ def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
     z = np.log(np.maximum(values, values[values > 0].min() / 2))
     found, period, adjusted = _cut(z, max(thresholds.SAME_LEVEL, 2 * unit / float(values.mean())))
     edges = [level.begin for level in found.levels]
-    drift_begin = _staircase(adjusted, found)
+    drift_begin = staircase(adjusted, found)
     begin = edges[-1] = _last_edge(adjusted, found)
     if drift_begin is None:
         begin += _rest_of_start(np.exp(adjusted[begin:]))
@@ -145,8 +145,13 @@ def _matters(line: Trend) -> bool:
     return is_large and abs(line.over_all) > thresholds.STEADY_TREND_ERRORS * line.error
 
 
-def _staircase(z: FloatArray, found: Levels) -> int | None:
-    """Where levels begin that are a drift; None: none are."""
+def staircase(z: FloatArray, found: Levels) -> int | None:
+    """Say where levels begin that are a drift; None: none are.
+
+    Args:
+        z: Logarithms of the series.
+        found: Its levels.
+    """
     levels = found.levels
     for first in range(len(levels) - 1):
         steps = np.diff([math.log(level.value) for level in levels[first:]])
