@@ -65,6 +65,11 @@ class Said:
         return tuple((self.row.get("limiter") or {}).get("evidence") or ())
 
     @property
+    def remedy(self) -> str:
+        """What would change it."""
+        return str((self.row.get("limiter") or {}).get("remedy") or "")
+
+    @property
     def steady(self) -> str:
         """Verdict on the series."""
         return str((self.row.get("steady") or {}).get("verdict") or "")

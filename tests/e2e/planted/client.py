@@ -128,18 +128,32 @@ def crowd(_folder: Path, *, workers_each_cpu: int, block: str) -> Iterator[Scene
 
 
 @contextmanager
-def one_cpu(_folder: Path, *, workers: int, block: str) -> Iterator[Scene]:
-    """Workers that have to share a CPU, while the machine's others are free."""
+def one_cpu(_folder: Path, *, workers: int, block: str, others: int = 0) -> Iterator[Scene]:
+    """Workers that have to share a CPU, while the machine's others are free, or busy with other programs."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("a CPU that is free needs a second one")
     cpu = max(os.sched_getaffinity(0))
     job = f'workers = {workers}\ncpus = [{cpu}]\nop = {{ op = "read", set = "data", access = "random", size = "{block}" }}'
-    with memory_disk() as disk:
+    with memory_disk() as disk, cpu_hog(min(os.sched_getaffinity(0)), count=others):
         used = _CpuTime()
         yield Scene(
             directory=disk.directory,
             load=only(job, keys='cache = "warm"'),
             took=lambda said: 0.8 * said.row["seconds"] < used.seconds,
+        )
+
+
+@contextmanager
+def starved_deletes(_folder: Path, *, each_cpu: int, workers: int) -> Iterator[Scene]:
+    """Files are removed by workers that hardly get a CPU: other programs want every CPU."""
+    sets = '[[file_set]]\nname = "data"\nfiles = 8000\nsize = "0"\nexisting_share = 0.5\n'
+    job = f'workers = {workers}\nloop = [{{ op = "create", set = "data" }}, {{ op = "unlink", set = "data" }}]'
+    with memory_disk() as disk, _hogs(each_cpu):
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, sets=sets),
+            operation="*",
+            took=lambda said: (said.row["time_budget"]["run_delay"] or 0.0) > 0.6,
         )
 
 
@@ -278,8 +292,27 @@ CASES = (
     Case(
         cause="workers that share one of several CPUs",
         plant=one_cpu,
-        parameters=({"workers": 2, "block": "4KiB"}, {"workers": 3, "block": "4KiB"}, {"workers": 2, "block": "64KiB"}),
-        expected=Expected(no_lie=CLIENT, found=frozenset({"workers-share-cpu"}), trust=frozenset({"weak", "no"})),
+        parameters=(
+            {"workers": 2, "block": "4KiB"},
+            {"workers": 3, "block": "4KiB"},
+            {"workers": 2, "block": "64KiB"},
+            {"workers": 2, "block": "4KiB", "others": 1},
+        ),
+        expected=Expected(limiter=frozenset({"client_cpu_all"}), found=frozenset({"cpu-oversubscribed"})),
+        takes_cpus=True,
+    ),
+    Case(
+        cause="deletes that wait for a CPU",
+        is_in_suite=True,
+        plant=starved_deletes,
+        parameters=({"each_cpu": 6, "workers": 1}, {"each_cpu": 4, "workers": 2}, {"each_cpu": 8, "workers": 4}),
+        expected=Expected(
+            limiter=frozenset({"cpu_contention"}),
+            found=frozenset({"cpu-contention"}),
+            found_from="warning",
+            trust=frozenset({"weak", "no"}),
+        ),
+        takes_cpus=True,
     ),
     Case(
         cause="a client that stood still",
