@@ -14,6 +14,7 @@ nbdkit runs this file in its own Python; `truth.py` starts it. Requests are serv
 - `most_per_s`: reads and writes a second, at equal distances. With `burst`, only so many in all are served at that rate, as
   credits; then `later_per_s` are.
 - `tired`: when that file is there, `later_per_s` are served from then on, however many credits there were.
+- `fast_ms`, `slow_ms` and `slow_share`: reads and writes take the one time, and so large a share of them the other.
 - `pause_every_s` and `pause_s`: whenever CLOCK_MONOTONIC is a multiple of the one, all that is asked for waits for the
   other, as it does for a device that tidies up.
 - `stall` and `stall_s`: when the file `stall` appears, it is taken away and the next read or write hangs so long.
@@ -57,6 +58,9 @@ class Disk:
             "burst": "0",
             "later_per_s": "0",
             "tired": "",
+            "fast_ms": "0",
+            "slow_ms": "0",
+            "slow_share": "0",
             "pause_every_s": "0",
             "pause_s": "0",
             "stall": "",
@@ -87,6 +91,7 @@ class Disk:
             self._stall()
             self._pause()
             self._take_turn()
+            self._take_one_of_two()
             if self.settings["hdd"] == "1" and not (kind == "W" and self.settings["cache"] == "1"):
                 self._move(offset_bytes, length_bytes)
             code = errno.EIO if self._is_bad(offset_bytes) else 0
@@ -116,6 +121,12 @@ class Disk:
             # Who comes late does not get back what it did not ask for.
             self._next_s = max(self._next_s + 1 / per_s, time.monotonic())
             _sleep_until(self._next_s)
+
+    def _take_one_of_two(self) -> None:
+        is_slow = self._random.random() < float(self.settings["slow_share"])
+        takes_ms = float(self.settings["slow_ms" if is_slow else "fast_ms"])
+        if takes_ms:
+            _sleep_until(time.monotonic() + takes_ms / 1e3)
 
     def _move(self, offset_bytes: int, length_bytes: int) -> None:
         begin_s = now_s = time.monotonic()

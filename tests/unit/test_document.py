@@ -12,6 +12,7 @@ from assay import events, plan
 from assay.analysis.budget import WorkerUse, cpu_bound_share
 from assay.bundle import RunBundle
 from assay.bundle.tables import OF_STREAM, WORKERS
+from assay.report.numbers import median_words
 from assay.results import Document, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
@@ -1249,3 +1250,52 @@ def test_cpu_time_is_known_where_work_went_on_for_nine_tenths_of_what_was_sample
     result = only(run.phase([stream], seconds=10, counters=QUIET).end())
 
     assert (result.cpu_ns_per_op is not None) is is_known
+
+
+def latencies_of(*parts: tuple[float, float], seconds: int = 20, per_s: int = 100, seed: int = 1) -> Result:
+    """Reads of which each part has a share and a latency in milliseconds, with some noise, at random."""
+    noise = np.random.default_rng(seed)
+    shares = [share for share, _ in parts]
+    place = noise.choice(len(parts), seconds * per_s, p=shares)
+    latency_ns = np.array([1e6 * ms for _, ms in parts])[place] * noise.uniform(0.95, 1.05, seconds * per_s)
+    steady = steady_stream(per_s=per_s, seconds=seconds, latency_ns=1_000_000)
+    stream = dataclasses.replace(steady, latency_ns=latency_ns.astype(np.int64))
+    return only(SyntheticRun(one_plan(phase())).phase([stream], seconds=seconds).end())
+
+
+@pytest.mark.parametrize(("fast_ms", "slow_ms"), [(1.0, 20.0), (0.1, 3.0), (2.0, 9.0)])
+def test_a_median_between_two_modes_is_no_level_and_the_modes_are_named(fast_ms: float, slow_ms: float) -> None:
+    result = latencies_of((0.5, fast_ms), (0.5, slow_ms))
+
+    (finding,) = (finding for finding in result.findings if finding.id == "wide-median")
+    assert result.trust.level is TrustLevel.WEAK
+    assert finding.text.startswith("Latencies have 2 modes (")
+    assert result.latency_intervals_ns is not None
+    assert result.latency_intervals_ns.p50 is not None
+    low, high = result.latency_intervals_ns.p50
+    # The truth: half of them are of each, so the interval has both.
+    assert low < 1.1e6 * fast_ms
+    assert high > 0.9e6 * slow_ms
+    assert median_words(result, result.latency_ns.p50).endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_named"),
+    [
+        (((0.8, 1.0), (0.2, 20.0)), True),
+        (((0.2, 1.0), (0.8, 20.0)), True),
+        (((0.4, 0.1), (0.3, 2.0), (0.3, 40.0)), True),
+        # A tail, one place, and two that are near each other.
+        (((0.95, 1.0), (0.05, 20.0)), False),
+        (((1.0, 5.0),), False),
+        (((0.5, 1.0), (0.5, 2.5)), False),
+    ],
+)
+def test_modes_are_named_where_a_tenth_is_not_of_the_largest(
+    parts: tuple[tuple[float, float], ...], *, is_named: bool
+) -> None:
+    result = latencies_of(*parts)
+
+    named = [finding.text for finding in result.findings if finding.id == "latency-modes"]
+    assert bool(named) is is_named
+    assert not named or named[0].startswith(f"Latencies have {len(parts)} modes (")

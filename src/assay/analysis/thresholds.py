@@ -85,6 +85,10 @@ MODES_ERRORS = 4.0
 """So many standard deviations of its count make a valley more than chance."""
 MODE_SHARE = 0.005
 """A mode has at least this part of all values."""
+MODES_MATTER = 0.10
+"""Part of all values outside of the largest mode from where on the median alone misleads: p90 or p10 is in another."""
+MEDIAN_SPAN = 2.0
+"""Times the low end of a median's interval that its high end is, from where on it names no level."""
 CACHED_LATENCY = 5.0
 """Times what a read from the page cache takes, below which a mode of several is that of the page cache."""
 

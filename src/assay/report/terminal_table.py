@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from assay.report.limited_by import limit_words
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline_rates, is_with_flush, within_words
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline_rates, is_with_flush, median_words, within_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
@@ -189,9 +189,17 @@ def _bytes_rate(result: Result) -> str:
 def _response(name: str) -> Callable[[Result], str]:
     def cell(result: Result) -> str:
         spread: LatencyNs | None = result.response_ns
-        return "-" if spread is None else format_ns(getattr(spread, name))
+        if spread is None:
+            return "-"
+        return median_words(result, spread.p50) if name == "p50" else format_ns(getattr(spread, name))
 
     return cell
+
+
+def _median(result: Result) -> str:
+    """Of an open loop the response time has the mark: it is what the interval is of."""
+    is_of_loop = result.response_ns is not None
+    return format_ns(result.latency_ns.p50) if is_of_loop else median_words(result, result.latency_ns.p50)
 
 
 def _limit(result: Result) -> str:
@@ -232,7 +240,7 @@ _ALL = (
     _Column("±95 %", 8, within_words),
     _Column("resp p50", 9, _response("p50")),
     _Column("resp p99", 9, _response("p99")),
-    _Column("p50", 8, lambda result: format_ns(result.latency_ns.p50)),
+    _Column("p50", 8, _median),
     _Column("p99", 8, lambda result: format_ns(result.latency_ns.p99)),
     _Column("max", 8, lambda result: format_ns(result.latency_ns.max)),
     _Column("CPU/op", 8, lambda result: format_ns(result.cpu_ns_per_op)),
@@ -279,6 +287,8 @@ def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
         parts.append(f"{_FLUSHED}: with the closing flush in the time.")
     if "limited by" in shown and any(_limit(result).endswith("?") for result in measured):
         parts.append("?: less than sure.")
+    if any("?" in (_median(result) + _response("p50")(result)) for result in measured):
+        parts.append("p50 with ?: its interval reaches over a factor of two.")
     if "CPU/op" in shown:
         parts.append("CPU/op: of all clients together." if _CLIENTS in shown else "CPU/op: of this client.")
     if "wait" in shown:

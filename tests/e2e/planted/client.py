@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e.faults.clocks import LIBRARY, OFFSET, SOURCE, set_ahead
-from e2e.planted.case import CLIENT, MEMORY, SLOW_DEVICE, STORAGE, Case, Expected, Scene
+from e2e.planted.case import CLIENT, CONTENDED, MEMORY, SLOW_DEVICE, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, FLUSHED_WRITES, RANDOM_READ, STREAM, data, only
 from e2e.planted.storage import Kind, delayed_disk, file_disk, memory_disk
 from e2e.processes import Running
@@ -229,7 +229,7 @@ CASES = (
         plant=pinned_hog,
         parameters=({"count": 1, "block": "4KiB"}, {"count": 3, "block": "4KiB"}, {"count": 1, "block": "64KiB"}),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -238,7 +238,7 @@ CASES = (
         plant=busy_machine,
         parameters=({"each_cpu": 1, "workers": 1}, {"each_cpu": 2, "workers": 2}, {"each_cpu": 3, "workers": 1}),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -251,7 +251,7 @@ CASES = (
             {"workers_each_cpu": 4, "options": ",compress-force=zstd:1"},
         ),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -264,7 +264,7 @@ CASES = (
             {"each_cpu": 2, "job": RANDOM_READ, "kind": "xfs"},
         ),
         expected=Expected(
-            no_lie=SLOW_DEVICE,
+            no_lie=SLOW_DEVICE | CONTENDED,
             found=frozenset({"cpu-contention", "cpus-busy"}),
             found_from="weak",
             trust=frozenset({"weak", "no"}),

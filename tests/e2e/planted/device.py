@@ -100,6 +100,20 @@ def dying(_folder: Path, *, per_s: int, share: float) -> Iterator[Scene]:
 
 
 @contextmanager
+def two_times(_folder: Path, *, fast_ms: int, slow_ms: int, slow_share: float) -> Iterator[Scene]:
+    """A share of the reads takes long, and the others do not."""
+    with true_disk(fast_ms=fast_ms, slow_ms=slow_ms, slow_share=slow_share) as disk:
+        begun = _Begun()
+
+        def took(_said: Said) -> bool:
+            reads = _since(disk.truth.log(), begun, "R")
+            slow = sum(request.seconds > slow_ms / 1e3 for request in reads) / max(1, len(reads))
+            return abs(slow - slow_share) < 0.05
+
+        yield Scene(directory=disk.directory, load=only(RANDOM_READ, seconds=6, sets=data("8MiB")), took=took)
+
+
+@contextmanager
 def held_rate(_folder: Path, *, mib_per_s: int, job: str) -> Iterator[Scene]:
     """So many bytes a second, and no more."""
 
@@ -230,8 +244,15 @@ CASES = (
         cause="reads that take a time",
         is_in_suite=True,
         plant=delay,
-        parameters=({"read_ms": 5}, {"read_ms": 2}, {"read_ms": 20}, {"read_ms": 5, "workers": 2}),
+        parameters=({"read_ms": 5}, {"read_ms": 2}, {"read_ms": 20}),
         expected=Expected(limiter=frozenset({"operation_latency"}), evidence="the device", measures=STORAGE),
+    ),
+    Case(
+        cause="reads that take a time, several at once",
+        plant=delay,
+        # One depth does not show whether a device that is never idle is full: to be sure of that would be wrong.
+        parameters=({"read_ms": 5, "workers": 2}, {"read_ms": 10, "workers": 3}),
+        expected=Expected(limiter=SLOW_DEVICE, no_lie=frozenset({"operation_latency"}), measures=STORAGE),
     ),
     Case(
         cause="a hard disk, one request in flight",
@@ -257,6 +278,24 @@ CASES = (
         plant=one_depth,
         parameters=({"per_s": 400, "depth": 4}, {"per_s": 800, "depth": 5}, {"per_s": 200, "depth": 3}),
         expected=Expected(limiter=_QUEUED, measures=STORAGE),
+    ),
+    Case(
+        cause="a device of two latencies, the median between them",
+        plant=two_times,
+        parameters=(
+            {"fast_ms": 1, "slow_ms": 20, "slow_share": 0.5},
+            {"fast_ms": 2, "slow_ms": 30, "slow_share": 0.5},
+        ),
+        expected=Expected(found=frozenset({"wide-median", "latency-modes"}), measures=STORAGE),
+    ),
+    Case(
+        cause="a device of two latencies",
+        plant=two_times,
+        parameters=(
+            {"fast_ms": 1, "slow_ms": 20, "slow_share": 0.2},
+            {"fast_ms": 2, "slow_ms": 20, "slow_share": 0.8},
+        ),
+        expected=Expected(found=frozenset({"latency-modes"}), measures=STORAGE),
     ),
     Case(
         cause="a device that fails reads",

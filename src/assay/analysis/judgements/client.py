@@ -28,8 +28,7 @@ def judge(case: Case) -> Iterable[Finding]:
     delay = greatest_run_delay(case.uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
         is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
-        held_up_by = None if is_throttled else use.held_up(case.uses)
-        found.append(_run_delay(delay, use, held_up_by))
+        found.append(_of_quota(delay) if is_throttled else _run_delay(delay, use, use.held_up(case.uses)))
     elif use.machine and use.programs is not None and use.is_crowded:
         text = f"No CPU was free; {use}: what woke up had to wait for one, or to take it from what ran there."
         cure = "Stop other programs, unless they are the storage's own (FUSE, a server here), then run again."
@@ -47,6 +46,15 @@ def judge(case: Case) -> Iterable[Finding]:
         text = f"The engine is a {hello.engine.profile} build; its own code takes a large part of every operation."
         found.append(findings.warning("engine-profile", text, "Install the engine built with --release."))
     return tuple(found)
+
+
+def _of_quota(delay: tuple[int, float]) -> Finding:
+    worker, share = delay
+    text = (
+        f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time: its control group had"
+        " used up its CPU time."
+    )
+    return findings.warning("cpu-contention", text, "Give the control group more CPU time, or run outside it.")
 
 
 def _run_delay(delay: tuple[int, float], use: CpuUse, held_up_by: HeldUpBy | None) -> Finding:
