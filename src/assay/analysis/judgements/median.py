@@ -2,7 +2,8 @@
 
 Where operations come from several places, such as a cache and what is behind it, no operation need take as long as the
 median. The modes of the latencies (`statistics/modes.py`) are named with their shares where a tenth of the operations are
-not of the largest one. Where the 95 % interval of the median reaches over a factor of two, the median is no level at all.
+not of the largest one. Where the 95 % interval of the median reaches over a factor of two, the median is no level at all; of
+one mode in a rate that drifts or shifts, that finding has it already.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,12 @@ from assay.analysis.latency_modes import modes_in_words
 from assay.analysis.statistics.modes import Mode, find_modes
 from assay.results import Finding
 from assay.units import format_ns
+from assay.verdicts import SteadyVerdict
 
 _SAID_ALREADY = "latency"
 """The method of a hit ratio whose finding names the modes."""
+_MOVES = frozenset({SteadyVerdict.DRIFTING, SteadyVerdict.LATE_SHIFT})
+"""Why a median of one mode is wide, and a finding of its own."""
 
 
 def judge(case: Case) -> Iterator[Finding]:
@@ -29,6 +33,8 @@ def judge(case: Case) -> Iterator[Finding]:
     interval = intervals.p50 if intervals else None
     if interval is not None and interval[1] > thresholds.MEDIAN_SPAN * interval[0]:
         between = f"between {format_ns(interval[0])} and {format_ns(interval[1])}"
+        if len(modes) == 1 and case.steadiness.found.verdict in _MOVES:
+            return
         if len(modes) > 1:
             text, cure = f"{several}; the median is {between} (95 %).", "Use the modes, the mean and p99, and not p50."
         else:
