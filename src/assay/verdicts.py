@@ -91,6 +91,7 @@ class Bottleneck(enum.StrEnum):
     THROTTLE_IO = "throttle_io"
     CLIENT_CPU_SINGLE = "client_cpu_single"
     CLIENT_CPU_ALL = "client_cpu_all"
+    CPU_CONTENTION = "cpu_contention"
     CLIENT_MEMORY = "client_memory"
     NETWORK_BANDWIDTH = "network_bandwidth"
     DEVICE_THROUGHPUT = "device_throughput"

@@ -15,6 +15,7 @@ nbdkit runs this file in its own Python; `truth.py` starts it. Requests are serv
   credits; then `later_per_s` are.
 - `tired`: when that file is there, `later_per_s` are served from then on, however many credits there were. With `tired_ms`,
   each read and write takes so long more from then on.
+- `fast_ms`, `slow_ms` and `slow_share`: reads and writes take the one time, and so large a share of them the other.
 - `pause_every_s` and `pause_s`: whenever CLOCK_MONOTONIC is a multiple of the one, all that is asked for waits for the
   other, as it does for a device that tidies up.
 - `stall` and `stall_s`: when the file `stall` appears, it is taken away and the next read or write hangs so long.
@@ -59,6 +60,9 @@ class Disk:
             "later_per_s": "0",
             "tired": "",
             "tired_ms": "0",
+            "fast_ms": "0",
+            "slow_ms": "0",
+            "slow_share": "0",
             "pause_every_s": "0",
             "pause_s": "0",
             "stall": "",
@@ -89,6 +93,7 @@ class Disk:
             self._stall()
             self._pause()
             self._take_turn()
+            self._take_one_of_two()
             if self.settings["hdd"] == "1" and not (kind == "W" and self.settings["cache"] == "1"):
                 self._move(offset_bytes, length_bytes)
             code = errno.EIO if self._is_bad(offset_bytes) else 0
@@ -120,6 +125,12 @@ class Disk:
             _sleep_until(self._next_s)
         if is_tired:
             _sleep_until(time.monotonic() + float(self.settings["tired_ms"]) / 1e3)
+
+    def _take_one_of_two(self) -> None:
+        is_slow = self._random.random() < float(self.settings["slow_share"])
+        takes_ms = float(self.settings["slow_ms" if is_slow else "fast_ms"])
+        if takes_ms:
+            _sleep_until(time.monotonic() + takes_ms / 1e3)
 
     def _move(self, offset_bytes: int, length_bytes: int) -> None:
         begin_s = now_s = time.monotonic()

@@ -442,11 +442,16 @@ def test_what_most_other_clients_have_as_well_is_a_cause_by_its_size_alone(busy_
             QUIET,
             "waiting for storage, a link or a lock: 4.50 ms per operation (median of the others: 900 µs)",
         ),
-        # All wait for CPUs, which is named of each; it does so longest.
+        # All wait for CPUs; what limits it alone is that.
         (
             Counters(on_cpu=0.1, run_delay=0.3, block_delay=0.6),
             Counters(on_cpu=0.02, run_delay=0.86, block_delay=0.12),
-            "waiting for a CPU: 4.30 ms per operation (median of the others: 300 µs)",
+            "its own CPU: its workers waited for a CPU for 86 % of their time; the load itself used 0.0 of 8 CPUs",
+        ),
+        (
+            Counters(on_cpu=0.1, run_delay=0.55, block_delay=0.35),
+            Counters(on_cpu=0.02, run_delay=0.86, block_delay=0.12),
+            "waiting for a CPU: 4.30 ms per operation (median of the others: 550 µs)",
         ),
     ],
 )

@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from assay import events, plan
+from assay.analysis.budget import WorkerUse, cpu_bound_share
 from assay.bundle import RunBundle
 from assay.bundle.tables import OF_STREAM, WORKERS
+from assay.report.numbers import percentile_words
 from assay.results import Document, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
 from unit.memory_run import hello, judged
 from unit.synthetic import (
+    BLOCK_BACKED,
     DATA,
     MIB,
     NS,
@@ -986,6 +989,21 @@ def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named
 
 
 @pytest.mark.parametrize(
+    ("failed", "calls", "is_named"),
+    [(1000, 6000, False), (3000, 8000, False), (1000, 5000, True), (1000, 7000, True)],
+)
+def test_calls_that_failed_are_calls(failed: int, calls: int, *, is_named: bool) -> None:
+    run = SyntheticRun(one_plan(phase()))
+    stream = dataclasses.replace(
+        steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000),
+        errors_at_ns=tuple(range(1, 5 * NS, 5 * NS // failed))[:failed],
+    )
+    run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
+
+    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+
+
+@pytest.mark.parametrize(
     ("flags", "settings", "facts", "is_named"),
     [
         ({}, {}, {}, True),
@@ -1038,19 +1056,139 @@ def test_a_worker_that_waits_for_a_cpu_for_a_tenth_of_its_time_measures_the_neig
     assert result.trusted is not is_named
 
 
-@pytest.mark.parametrize(("run_delay", "limit"), [(0.975, "client_cpu_single"), (0.985, "operation_latency")])
+@pytest.mark.parametrize(("run_delay", "share"), [(0.975, 1.0), (0.985, None)])
 def test_a_worker_that_had_a_cpu_for_less_than_a_fiftieth_of_its_time_is_not_called_busy(
-    run_delay: float, limit: str
+    run_delay: float, share: float | None
 ) -> None:
     # It was on a CPU for all of the time in which it did not wait for one.
-    counters = Counters(run_delay=run_delay, on_cpu=1 - run_delay, block_delay=0.0)
-    run = SyntheticRun(one_plan(phase()))
-    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters)
+    assert cpu_bound_share((worker_of(0, ops=100, on_cpu=1 - run_delay, run_delay=run_delay),)) == share
 
-    result = only(run.end())
 
+def worker_of(number: int, *, ops: int, on_cpu: float | None, run_delay: float = 0.0) -> WorkerUse:
+    """What a worker did in a second."""
+    return WorkerUse(
+        worker=number,
+        wall_ns=NS,
+        ops=ops,
+        on_cpu_ns=None if on_cpu is None else round(on_cpu * NS),
+        run_delay_ns=round(run_delay * NS),
+        block_delay=None,
+        idle_ns=0,
+        user_cpu_ns=None,
+        system_cpu_ns=None,
+        io_calls=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("workers", "share"),
+    [
+        # One of 16 is busy: it counts for what it did.
+        ([(100, 0.99)] + 15 * [(100, 0.1)], 1 / 16),
+        ([(8500, 0.99)] + 15 * [(100, 0.1)], 0.85),
+        (3 * [(100, 0.95)] + [(100, None)], 0.75),
+        ([(0, 0.99), (100, 0.2)], 0.0),
+        ([(100, None)], None),
+        ([(0, 0.99)], None),
+    ],
+)
+def test_the_share_of_busy_workers_is_that_of_their_operations(
+    workers: list[tuple[int, float | None]], share: float | None
+) -> None:
+    uses = tuple(worker_of(number, ops=ops, on_cpu=on_cpu) for number, (ops, on_cpu) in enumerate(workers))
+
+    assert cpu_bound_share(uses) == share
+
+
+@pytest.mark.parametrize(
+    ("cpus", "workers", "on_cpu", "found", "limit"),
+    [
+        # Two workers fill the one CPU that the Plan allows, whatever other programs do on the other one.
+        ((1,), 2, 0.49, "cpu-oversubscribed", "client_cpu_all"),
+        ((1,), 3, 0.33, "cpu-oversubscribed", "client_cpu_all"),
+        ((0, 1), 4, 0.49, "cpu-oversubscribed", "client_cpu_all"),
+        # They leave half of it, so somebody else may have had it.
+        ((1,), 2, 0.25, "cpu-contention", "cpu_contention"),
+        # A worker each, and they wait all the same.
+        ((0, 1), 2, 0.40, "cpu-contention", "cpu_contention"),
+        # Any CPU.
+        ((), 2, 0.49, "cpu-contention", "cpu_contention"),
+    ],
+)
+def test_workers_are_held_against_the_cpus_that_they_may_run_on(
+    cpus: tuple[int, ...], workers: int, on_cpu: float, found: str, limit: str
+) -> None:
+    job = one_job(workers=workers, affinity=plan.Affinity(cpus=cpus))
+    first = hello(cpus=4)
+    run = SyntheticRun(one_plan(phase(job), sample_interval_s=0.1), first=first)
+    streams = [steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, worker=worker) for worker in range(workers)]
+    counters = Counters(
+        on_cpu=on_cpu,
+        run_delay=0.51,
+        block_delay=0.0,
+        process_cpu_ns=round(5 * NS * workers * on_cpu),
+        cpu_ns={"user_ns": 18 * NS, "idle_ns": 2 * NS},
+    )
+
+    result = only(run.phase(streams, seconds=5, counters=counters).end())
+
+    assert {"cpu-oversubscribed", "cpu-contention"} & set(ids(result)) == {found}
     assert result.limiter is not None
     assert result.limiter.verdict == limit
+    assert not any("not for each other" in text for text in result.limiter.evidence)
+
+
+def test_a_client_that_may_run_on_some_cpus_is_not_crowded_by_what_runs_on_others() -> None:
+    def result(**facts: int) -> Result:
+        first = hello(cpus=1)
+        run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1), first=first, facts={**BLOCK_BACKED, **facts})
+        counters = Counters(process_cpu_ns=NS, cpu_ns={"user_ns": 6 * NS, "idle_ns": 4 * NS})
+        stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)
+        return only(run.phase([stream], seconds=5, counters=counters).end())
+
+    # It used 0.2 of its CPU, other programs 1.0 of two.
+    assert "cpus-busy" in ids(result())
+    assert "cpus-busy" not in ids(result(**{"host.cpu.online": 2}))
+
+
+@pytest.mark.parametrize(
+    ("job", "facts", "is_polling"),
+    [
+        ({"backend": plan.IoUring(iopoll=True)}, {"backend": "io_uring", "direct": True}, True),
+        ({"backend": plan.IoUring(iopoll=True)}, {"backend": "psync", "direct": True}, False),
+        ({"backend": plan.IoUring()}, {"backend": "io_uring", "direct": True}, False),
+        ({}, {"backend": "psync", "direct": True}, False),
+        ({"high_priority": True}, {"backend": "psync", "direct": True}, True),
+        ({"high_priority": True}, {"backend": "psync", "direct": False}, False),
+    ],
+)
+def test_cpu_time_of_workers_that_poll_for_completions_is_no_work(
+    job: dict[str, Any], facts: dict[str, Any], *, is_polling: bool
+) -> None:
+    flags = plan.OpFlags(high_priority=job.pop("high_priority", False))
+    op = msgspec.structs.replace(read_op(), flags=flags)
+    run = SyntheticRun(one_plan(phase(one_job(plan.Do(op=op), queue_depth=4, **job))))
+    counters = Counters(on_cpu=0.99, block_delay=0.0)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=4_000_000)
+
+    result = only(run.phase([stream], seconds=5, counters=counters, **facts).end())
+
+    assert result.limiter is not None
+    assert (result.limiter.verdict == "client_cpu_single") is not is_polling
+
+
+def test_the_thread_that_polls_for_submissions_does_no_work_of_the_load() -> None:
+    def limit(*, sqpoll: bool) -> str:
+        job = one_job(queue_depth=4, backend=plan.IoUring(sqpoll=sqpoll))
+        run = SyntheticRun(one_plan(phase(job)), first=hello(cpus=2))
+        # The worker has 0.85 CPUs, the thread of the kernel one.
+        counters = Counters(on_cpu=0.85, block_delay=0.0, process_cpu_ns=round(1.85 * 5 * NS))
+        stream = steady_stream(per_s=1000, seconds=5, latency_ns=4_000_000)
+        result = only(run.phase([stream], seconds=5, counters=counters, backend="io_uring").end())
+        return result.limiter.verdict if result.limiter else ""
+
+    assert limit(sqpoll=False) == "client_cpu_all"
+    assert limit(sqpoll=True) != "client_cpu_all"
 
 
 @pytest.mark.parametrize(("ticks", "is_known"), [(19, False), (21, True)])
@@ -1140,3 +1278,52 @@ def test_cpu_time_is_known_where_work_went_on_for_nine_tenths_of_what_was_sample
     result = only(run.phase([stream], seconds=10, counters=QUIET).end())
 
     assert (result.cpu_ns_per_op is not None) is is_known
+
+
+def latencies_of(*parts: tuple[float, float], seconds: int = 20, per_s: int = 100, seed: int = 1) -> Result:
+    """Reads of which each part has a share and a latency in milliseconds, with some noise, at random."""
+    noise = np.random.default_rng(seed)
+    shares = [share for share, _ in parts]
+    place = noise.choice(len(parts), seconds * per_s, p=shares)
+    latency_ns = np.array([1e6 * ms for _, ms in parts])[place] * noise.uniform(0.95, 1.05, seconds * per_s)
+    steady = steady_stream(per_s=per_s, seconds=seconds, latency_ns=1_000_000)
+    stream = dataclasses.replace(steady, latency_ns=latency_ns.astype(np.int64))
+    return only(SyntheticRun(one_plan(phase())).phase([stream], seconds=seconds).end())
+
+
+@pytest.mark.parametrize(("fast_ms", "slow_ms"), [(1.0, 20.0), (0.1, 3.0), (2.0, 9.0)])
+def test_a_median_between_two_modes_is_no_level_and_the_modes_are_named(fast_ms: float, slow_ms: float) -> None:
+    result = latencies_of((0.5, fast_ms), (0.5, slow_ms))
+
+    (finding,) = (finding for finding in result.findings if finding.id == "wide-percentile")
+    assert result.trust.level is TrustLevel.WEAK
+    assert finding.text.startswith("Latencies have 2 modes (")
+    assert result.latency_intervals_ns is not None
+    assert result.latency_intervals_ns.p50 is not None
+    low, high = result.latency_intervals_ns.p50
+    # The truth: half of them are of each, so the interval has both.
+    assert low < 1.1e6 * fast_ms
+    assert high > 0.9e6 * slow_ms
+    assert percentile_words(result, "p50", result.latency_ns.p50).endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_named"),
+    [
+        (((0.8, 1.0), (0.2, 20.0)), True),
+        (((0.2, 1.0), (0.8, 20.0)), True),
+        (((0.4, 0.1), (0.3, 2.0), (0.3, 40.0)), True),
+        # A tail, one place, and two that are near each other.
+        (((0.95, 1.0), (0.05, 20.0)), False),
+        (((1.0, 5.0),), False),
+        (((0.5, 1.0), (0.5, 2.5)), False),
+    ],
+)
+def test_modes_are_named_where_a_tenth_is_not_of_the_largest(
+    parts: tuple[tuple[float, float], ...], *, is_named: bool
+) -> None:
+    result = latencies_of(*parts)
+
+    named = [finding.text for finding in result.findings if finding.id == "latency-modes"]
+    assert bool(named) is is_named
+    assert not named or named[0].startswith(f"Latencies have {len(parts)} modes (")

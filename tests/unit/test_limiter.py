@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from assay.analysis.cpus import HeldUpBy
 from assay.analysis.limiter.rules import decide
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.verdicts import Bottleneck, Confidence
@@ -42,7 +43,7 @@ PUTC = load(
     latency_s=29e-6,
     on_cpu=0.88,
     run_delay=0.08,
-    busiest=0.96,
+    cpu_bound_share=1.0,
     user_share=0.72,
     own_cpus=0.88,
 )
@@ -51,7 +52,7 @@ CACHED = load(
     latency_s=2.2e-6,
     on_cpu=0.9,
     run_delay=0.09,
-    busiest=0.99,
+    cpu_bound_share=1.0,
     user_share=0.2,
     own_cpus=0.9,
 )
@@ -61,7 +62,7 @@ DIRECT_1 = load(
     on_cpu=0.27,
     run_delay=0.05,
     block_delay=0.54,
-    busiest=0.28,
+    cpu_bound_share=0.0,
     own_cpus=0.27,
     device=disk(utilisation=0.67, in_flight=0.72, await_s=70e-6, requests_per_s=10_300, bytes_per_s=42 * MB),
 )
@@ -72,7 +73,7 @@ DIRECT_64 = load(
     fewer=fewer(96e-6),
     on_cpu=0.28,
     run_delay=0.05,
-    busiest=0.3,
+    cpu_bound_share=0.0,
     own_cpus=0.28,
     device=disk(utilisation=0.78, in_flight=33, await_s=1.27e-3, requests_per_s=26_100, bytes_per_s=107 * MB),
 )
@@ -82,7 +83,7 @@ SEQUENTIAL = load(
     latency_s=9.9e-3,
     on_cpu=0.06,
     run_delay=0.04,
-    busiest=0.06,
+    cpu_bound_share=0.0,
     own_cpus=0.06,
     device_ceiling_bytes_per_s=880 * MB,
     device=disk(utilisation=1.0, in_flight=11, await_s=6e-3, requests_per_s=1700, bytes_per_s=842 * MB),
@@ -93,7 +94,7 @@ THROTTLED = load(
     on_cpu=0.005,
     run_delay=0.03,
     block_delay=0.96,
-    busiest=0.01,
+    cpu_bound_share=0.0,
     own_cpus=0.01,
     device=disk(
         utilisation=0.2,
@@ -106,14 +107,14 @@ THROTTLED = load(
     ),
 )
 PACED = load(
-    ops_per_s=500, latency_s=60e-6, offered_per_s=500, on_cpu=0.63, run_delay=0.05, busiest=0.95, own_cpus=0.63
+    ops_per_s=500, latency_s=60e-6, offered_per_s=500, on_cpu=0.63, run_delay=0.05, cpu_bound_share=1.0, own_cpus=0.63
 )
 SLOW_FLUSH = load(
     ops_per_s=24,
     latency_s=41e-3,
     on_cpu=0.01,
     run_delay=0.01,
-    busiest=0.01,
+    cpu_bound_share=0.0,
     own_cpus=0.02,
     device=disk(utilisation=0.98, in_flight=1, await_s=0.2e-3, flush_s=40e-3, requests_per_s=48, flushes_per_s=24.0),
 )
@@ -124,7 +125,7 @@ DIRTY = load(
     dirty_share=0.97,
     on_cpu=0.2,
     run_delay=0.02,
-    busiest=0.2,
+    cpu_bound_share=0.0,
     own_cpus=0.3,
     device=disk(utilisation=0.99, in_flight=40, await_s=30e-3, requests_per_s=1000, bytes_per_s=290 * MB),
 )
@@ -133,7 +134,7 @@ QUOTA = load(
     latency_s=110e-6,
     on_cpu=0.3,
     run_delay=0.69,
-    busiest=0.97,
+    cpu_bound_share=1.0,
     own_cpus=0.3,
     cpu_limit=0.3,
     throttled=0.69,
@@ -144,7 +145,7 @@ LINK = load(
     latency_s=44e-3,
     on_cpu=0.01,
     run_delay=0.01,
-    busiest=0.02,
+    cpu_bound_share=0.0,
     own_cpus=0.1,
     link_bytes_per_s=11.8 * MB,
     wire_bytes_per_s=11.7 * MB,
@@ -156,7 +157,7 @@ CROWD = load(
     latency_s=11e-6,
     on_cpu=0.24,
     run_delay=0.75,
-    busiest=0.96,
+    cpu_bound_share=1.0,
     own_cpus=1.95,
 )
 
@@ -186,6 +187,188 @@ def test_what_was_planted_is_named_with_its_evidence(signals: Signals, limit: Bo
     assert found.remedy
 
 
+@pytest.mark.parametrize(
+    ("of_operations", "limit", "confidence"),
+    [
+        (1.0, Bottleneck.CLIENT_CPU_SINGLE, Confidence.HIGH),
+        (0.7, Bottleneck.CLIENT_CPU_SINGLE, Confidence.MEDIUM),
+        # One busy worker of 16 that did a sixteenth of the operations.
+        (1 / 16, Bottleneck.OPERATION_LATENCY, Confidence.MEDIUM),
+        (0.0, Bottleneck.OPERATION_LATENCY, Confidence.MEDIUM),
+    ],
+)
+def test_busy_workers_limit_a_load_by_their_share_of_its_operations(
+    of_operations: float, limit: Bottleneck, confidence: Confidence
+) -> None:
+    waiting = disk(utilisation=0.6, in_flight=12, await_s=1.5e-3, requests_per_s=8000)
+    sixteen = load(workers=16, outstanding=16, ops_per_s=8000, latency_s=2e-3, on_cpu=0.1, cpus=16, device=waiting)
+
+    found = decide(dataclasses.replace(sixteen, cpu_bound_share=of_operations))
+
+    assert (found.limit, found.confidence) == (limit, confidence)
+
+
+@pytest.mark.parametrize(("workers", "own_cpus"), [(1, 1.0), (2, 2.0)])
+def test_workers_that_poll_a_full_device_are_not_limited_by_the_cpu(workers: int, own_cpus: float) -> None:
+    full = disk(utilisation=1.0, in_flight=60.0, await_s=0.95e-3, requests_per_s=64_000)
+    polling = load(
+        workers=workers,
+        outstanding=64,
+        ops_per_s=64_000,
+        latency_s=1e-3,
+        is_polling=True,
+        user_share=0.1,
+        own_cpus=own_cpus,
+        device=full,
+    )
+
+    found = decide(polling)
+
+    assert (found.limit, found.confidence) == (Bottleneck.DEVICE_SATURATED, Confidence.LOW)
+    assert not any("CPU" in text for text in found.evidence)
+    busy = decide(dataclasses.replace(polling, is_polling=False, on_cpu=1.0, cpu_bound_share=1.0))
+    assert busy.limit in {Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL}
+
+
+DELETES = load(
+    workers=4,
+    outstanding=4,
+    ops_per_s=900,
+    latency_s=4.4e-3,
+    on_cpu=0.03,
+    run_delay=0.94,
+    own_cpus=0.12,
+    cpu_bound_share=0.0,
+    cpu_users="the load itself used 0.1 of 2 CPUs, all else on the machine 1.9",
+)
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "cure"),
+    [
+        ({}, "all else on the machine 1.9", "Stop other programs"),
+        ({"held_up_by": HeldUpBy.OWN}, "behind each other", "Use fewer workers, or let them run on more CPUs."),
+        ({"held_up_by": HeldUpBy.KERNEL}, "behind threads of the kernel", "a machine with more CPUs"),
+        ({"steal": 0.4}, "the hypervisor gave 40 % of the CPU time to others", "Use a quieter host"),
+    ],
+)
+def test_deletes_that_wait_for_a_cpu_are_limited_by_who_had_it(known: dict[str, object], said: str, cure: str) -> None:
+    found = decide(dataclasses.replace(DELETES, **known))  # type: ignore[arg-type]
+
+    assert (found.limit, found.confidence) == (Bottleneck.CPU_CONTENTION, Confidence.HIGH)
+    assert "its workers waited for a CPU for 94 % of their time" in found.evidence[0]
+    assert said in "; ".join(found.evidence)
+    assert cure in found.remedy
+
+
+def test_a_wait_for_a_cpu_that_a_quota_or_the_load_itself_makes_is_no_contention() -> None:
+    assert decide(dataclasses.replace(DELETES, throttled=0.9)).limit is Bottleneck.THROTTLE_CPU
+    assert decide(dataclasses.replace(DELETES, own_cpus=1.9)).limit is Bottleneck.CLIENT_CPU_ALL
+    pinned = decide(dataclasses.replace(DELETES, own_cpus=0.99, cpus=1, is_confined=True, cpu_bound_share=1.0))
+    assert pinned.evidence[0] == "the load used 0.99 of 1 CPUs that its workers may use"
+
+
+def test_a_wait_for_a_cpu_is_cured_before_more_is_kept_in_flight() -> None:
+    found = decide(dataclasses.replace(DIRECT_1, run_delay=0.3))
+
+    assert (found.limit, found.confidence) == (Bottleneck.OPERATION_LATENCY, Confidence.LOW)
+    assert found.remedy.startswith("Stop other programs")
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "utilisation"), [(3.90, 0.97), (3.99, 0.98), (4.01, 0.98), (4.10, 1.0), (3.5, 0.95), (63.0, 1.0)]
+)
+def test_a_device_that_is_never_idle_gets_one_verdict_whatever_was_in_it(in_flight: float, utilisation: float) -> None:
+    depth = 4 if in_flight < 5 else 64
+    busy = disk(utilisation=utilisation, in_flight=in_flight, await_s=0.99 * depth / 400, requests_per_s=400)
+
+    found = decide(load(outstanding=depth, ops_per_s=400, latency_s=depth / 400, on_cpu=0.02, device=busy))
+
+    assert (found.limit, found.confidence) == (Bottleneck.DEVICE_SATURATED, Confidence.LOW)
+    assert found.remedy.startswith("Measure half and twice as many in flight")
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "fewer_s", "advice"),
+    [
+        # Idle for a third of the time: one request at a time could be half as many again. Idle for less, it is not known.
+        (0.60, None, "Keep more"),
+        (0.66, None, "Keep more"),
+        (0.68, None, "Measure twice"),
+        (0.89, None, "Measure twice"),
+        # An operation takes as long as with fewer, so these did not wait for each other.
+        (0.89, 0.98e-3, "Keep more"),
+        (0.89, 0.92e-3, "Keep more"),
+        (0.89, 0.70e-3, "Measure twice"),
+        (0.40, 0.70e-3, "Measure twice"),
+        (None, None, "Measure twice"),
+    ],
+)
+def test_more_in_flight_is_advised_where_the_device_was_seen_idle_or_fewer_took_as_long(
+    utilisation: float | None, fewer_s: float | None, advice: str
+) -> None:
+    below = utilisation and disk(utilisation=utilisation, in_flight=3.7, await_s=0.92e-3, requests_per_s=4000)
+    signals = load(
+        outstanding=4, ops_per_s=4000, latency_s=1e-3, on_cpu=0.02, fewer=fewer(fewer_s), device=below or None
+    )
+
+    found = decide(signals)
+
+    assert found.limit is Bottleneck.OPERATION_LATENCY
+    assert found.remedy.startswith(advice)
+    assert found.confidence is (Confidence.MEDIUM if advice == "Keep more" else Confidence.LOW)
+
+
+def test_little_s_law_says_nothing_of_a_remote_side_that_is_not_seen() -> None:
+    found = decide(load(outstanding=64, ops_per_s=32_000, latency_s=2e-3, on_cpu=0.1))
+
+    assert (found.limit, found.confidence) == (Bottleneck.OPERATION_LATENCY, Confidence.LOW)
+    assert found.remedy.startswith("Measure twice as many in flight")
+
+
+@pytest.mark.parametrize(
+    ("share", "await_ms", "limit", "confidence"),
+    [
+        # A limit 3 % above what the device gives: its own time is 99 % of the latency.
+        (0.97, 0.99, Bottleneck.OPERATION_LATENCY, Confidence.HIGH),
+        (1.00, 0.95, Bottleneck.OPERATION_LATENCY, Confidence.HIGH),
+        # A part of each latency is spent before the device.
+        (0.99, 0.70, Bottleneck.THROTTLE_IO, Confidence.MEDIUM),
+        (0.99, 0.30, Bottleneck.THROTTLE_IO, Confidence.HIGH),
+        (0.94, 0.30, Bottleneck.OPERATION_LATENCY, Confidence.MEDIUM),
+    ],
+)
+def test_a_limit_holds_back_only_where_operations_wait_outside_of_the_device(
+    share: float, await_ms: float, limit: Bottleneck, confidence: Confidence
+) -> None:
+    below = disk(
+        utilisation=await_ms,
+        in_flight=await_ms,
+        await_s=await_ms / 1e3,
+        requests_per_s=1000,
+        limit_share=share,
+        limit="it",
+    )
+
+    found = decide(load(ops_per_s=1000, latency_s=1e-3, on_cpu=0.01, run_delay=0.0, device=below))
+
+    assert (found.limit, found.confidence) == (limit, confidence)
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "confidence"), [(0.5, Confidence.HIGH), (0.89, Confidence.HIGH), (0.95, None), (1.0, None)]
+)
+def test_a_limit_of_writes_that_memory_takes_leaves_the_device_idle(
+    utilisation: float, confidence: Confidence | None
+) -> None:
+    below = disk(utilisation=utilisation, in_flight=1.0, limit_share=0.99, limit="it")
+
+    found = decide(load(is_absorbed=True, latency_s=1e-3, on_cpu=0.1, device=below))
+
+    assert (found.limit is Bottleneck.THROTTLE_IO) is (confidence is not None)
+    assert confidence in {None, found.confidence}
+
+
 def test_a_client_that_reads_as_fast_as_the_page_cache_gives_is_told_so() -> None:
     cached = [decide(dataclasses.replace(CACHED, cached_read_share=share)) for share in (0.69, 0.93)]
 
@@ -194,15 +377,19 @@ def test_a_client_that_reads_as_fast_as_the_page_cache_gives_is_told_so() -> Non
     assert "a worker reads 93 % of what one thread reads from the page cache" in " ".join(cached[1].evidence)
 
 
-def test_a_putc_loop_that_neighbours_starve_is_the_same_and_not_sure() -> None:
+def test_a_putc_loop_that_neighbours_starve_is_limited_by_them() -> None:
     starved = dataclasses.replace(
-        PUTC, on_cpu=0.33, run_delay=0.67, busiest=1.0, own_cpus=0.33, ops_per_s=13_400, latency_s=74e-6
+        PUTC, on_cpu=0.33, run_delay=0.67, cpu_bound_share=1.0, own_cpus=0.33, ops_per_s=13_400, latency_s=74e-6
     )
 
     found = decide(starved)
 
+    assert (found.limit, found.confidence) == (Bottleneck.CPU_CONTENTION, Confidence.MEDIUM)
+    assert "waited for a CPU for 67 %" in found.evidence[0]
+    # Where the wait is the smaller part, its own work limits it, for sure only without the wait.
+    found = decide(dataclasses.replace(starved, on_cpu=0.6, run_delay=0.4))
     assert (found.limit, found.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, Confidence.LOW)
-    assert "waited for a CPU for 67 %" in found.evidence[-1]
+    assert found.remedy == decide(starved).remedy
 
 
 def test_durable_writes_that_wait_for_a_cpu_are_not_put_to_the_disk_for_sure() -> None:
@@ -212,7 +399,7 @@ def test_durable_writes_that_wait_for_a_cpu_are_not_put_to_the_disk_for_sure() -
         on_cpu=0.05,
         run_delay=0.87,
         block_delay=0.12,
-        busiest=0.38,
+        cpu_bound_share=0.0,
         own_cpus=0.05,
         device=disk(
             utilisation=0.07, in_flight=0.1, await_s=50e-6, flush_s=40e-6, requests_per_s=1300, flushes_per_s=639.0
@@ -221,7 +408,7 @@ def test_durable_writes_that_wait_for_a_cpu_are_not_put_to_the_disk_for_sure() -
 
     found = decide(waiting)
 
-    assert found.confidence is Confidence.LOW
+    assert (found.limit, found.confidence) == (Bottleneck.CPU_CONTENTION, Confidence.MEDIUM)
     assert not any("is the device" in text or "flushes" in text for text in found.evidence)
 
 
@@ -232,7 +419,7 @@ NEARLY_DIRTY = load(  # measured: memory of 16 MiB that may be dirty, a device o
     dirty_share=1.08,
     on_cpu=0.028,
     run_delay=0.001,
-    busiest=0.03,
+    cpu_bound_share=0.0,
     own_cpus=0.03,
     device=disk(utilisation=0.898, in_flight=4.7, await_s=180e-3, requests_per_s=26, bytes_per_s=19.8 * MB),
 )
@@ -264,7 +451,7 @@ def test_what_the_device_does_while_the_worker_runs_is_no_part_of_its_latency() 
         on_cpu=0.544,
         run_delay=0.042,
         block_delay=0.351,
-        busiest=0.57,
+        cpu_bound_share=0.0,
         own_cpus=0.56,
         device=disk(utilisation=0.9, in_flight=20, await_s=20e-3, requests_per_s=1133, flush_s=1e-3, flushes_per_s=8.9),
     )
@@ -317,7 +504,9 @@ def test_requests_of_a_device_are_those_of_all_clients_of_the_machine(others: fl
 
 
 def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> None:
-    behind = dataclasses.replace(PACED, offered_per_s=2000, ops_per_s=500, latency_s=2e-3, on_cpu=0.05, busiest=0.05)
+    behind = dataclasses.replace(
+        PACED, offered_per_s=2000, ops_per_s=500, latency_s=2e-3, on_cpu=0.05, cpu_bound_share=0.0
+    )
 
     assert decide(behind).limit is Bottleneck.OPERATION_LATENCY
 
@@ -386,15 +575,15 @@ def test_where_nothing_is_known_nothing_is_claimed() -> None:
     ("signals", "limit"),
     [
         (
-            load(ops_per_s=16384 / 19, latency_s=19 / 16384, on_cpu=1.5 / 19, busiest=1.5 / 19, run_delay=0.0),
+            load(ops_per_s=16384 / 19, latency_s=19 / 16384, on_cpu=1.5 / 19, cpu_bound_share=0.0, run_delay=0.0),
             Bottleneck.OPERATION_LATENCY,
         ),
         (
-            load(ops_per_s=1591, latency_s=10.294 / 16384, on_cpu=0.045, busiest=0.045, run_delay=0.0),
+            load(ops_per_s=1591, latency_s=10.294 / 16384, on_cpu=0.045, cpu_bound_share=0.0, run_delay=0.0),
             Bottleneck.OPERATION_LATENCY,
         ),
         (
-            load(ops_per_s=1e6 / 114, latency_s=114e-6, on_cpu=113.6 / 114, busiest=113.6 / 114, run_delay=0.0),
+            load(ops_per_s=1e6 / 114, latency_s=114e-6, on_cpu=113.6 / 114, cpu_bound_share=1.0, run_delay=0.0),
             Bottleneck.CLIENT_CPU_SINGLE,
         ),
         (
@@ -405,7 +594,7 @@ def test_where_nothing_is_known_nothing_is_claimed() -> None:
                 link_bytes_per_s=117.7 * MB,
                 wire_bytes_per_s=113 * MB,
                 on_cpu=0.4,
-                busiest=0.4,
+                cpu_bound_share=0.0,
                 run_delay=0.0,
             ),
             Bottleneck.NETWORK_BANDWIDTH,
@@ -419,6 +608,7 @@ def test_the_traced_run_has_the_limits_that_its_author_found(signals: Signals, l
 # -- edges: a signal just below a threshold and just above it -----------------------------------------------------------
 
 SINGLE, LATENCY, UNKNOWN = Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.OPERATION_LATENCY, Bottleneck.UNKNOWN
+CONTENTION, SATURATED = Bottleneck.CPU_CONTENTION, Bottleneck.DEVICE_SATURATED
 BUSY_DISK = disk(utilisation=0.95, in_flight=5.0, await_s=0.9e-3, requests_per_s=8000, bytes_per_s=80 * MB)
 QUEUED = load(outstanding=8, ops_per_s=8000, latency_s=1e-3, on_cpu=0.1, device=BUSY_DISK)
 """Of each operation, 90 % is the time of its request in a device that is busy."""
@@ -427,10 +617,13 @@ QUEUED = load(outstanding=8, ops_per_s=8000, latency_s=1e-3, on_cpu=0.1, device=
 @pytest.mark.parametrize(
     ("signals", "name", "edges", "limits"),
     [
-        # A worker is busy from 90 % of its time on.
-        (load(on_cpu=0.89), "busiest", (0.89, 0.91), (UNKNOWN, SINGLE)),
+        # Workers that are busy limit a load from half of its operations on.
+        (load(on_cpu=0.89), "cpu_bound_share", (0.49, 0.51), (UNKNOWN, SINGLE)),
+        # Workers wait for a CPU for most of the time that their schedule leaves them: 0.41 and 0.39 of 0.8.
+        (load(on_cpu=0.1, idle=0.2, cpu_bound_share=0.0), "run_delay", (0.39, 0.41), (UNKNOWN, CONTENTION)),
+        (load(on_cpu=0.5, cpu_bound_share=0.0), "steal", (0.49, 0.51), (UNKNOWN, CONTENTION)),
         # The load takes all CPUs from 90 % of them on.
-        (load(on_cpu=0.5, busiest=0.5), "own_cpus", (1.78, 1.82), (UNKNOWN, Bottleneck.CLIENT_CPU_ALL)),
+        (load(on_cpu=0.5, cpu_bound_share=0.0), "own_cpus", (1.78, 1.82), (UNKNOWN, Bottleneck.CLIENT_CPU_ALL)),
         # A control group is throttled from 5 % of the time on.
         (load(), "throttled", (0.04, 0.06), (UNKNOWN, Bottleneck.THROTTLE_CPU)),
         # A link is full from 85 % of what it carries on.
@@ -478,9 +671,9 @@ def test_a_limiter_is_named_on_one_side_of_its_threshold(
             (84.0, 86.0),
             (UNKNOWN, Bottleneck.DEVICE_THROUGHPUT),
         ),
-        # Where no other depth was measured, a device may be full if it is busy for 90 % of the time with 4 in flight.
-        (QUEUED, "utilisation", (0.89, 0.91), (LATENCY, Bottleneck.DEVICE_SATURATED)),
-        (QUEUED, "in_flight", (3.9, 4.1), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        # Where no other depth was measured, a device may be full if it is never idle, however many are in it.
+        (QUEUED, "utilisation", (0.90, 0.91), (LATENCY, SATURATED)),
+        (QUEUED, "in_flight", (3.9, 4.1), (SATURATED, SATURATED)),
         # It is the device that they wait for if the request takes half of the latency, which is 1 ms.
         (QUEUED, "await_s", (0.49e-3, 0.51e-3), (LATENCY, Bottleneck.DEVICE_SATURATED)),
         # Memory that is full waits for a device that is busy for 90 % of the time.
@@ -516,7 +709,7 @@ def test_the_program_takes_the_cpu_from_six_tenths_of_its_time_on(share: float, 
         (DIRECT_1, 1.09, Confidence.LOW),
         (DIRECT_1, 1.11, Confidence.HIGH),
         # Eight in flight are not sure, before twice as many give half as much again.
-        (dataclasses.replace(QUEUED, device=None), 1.49, Confidence.MEDIUM),
+        (dataclasses.replace(QUEUED, device=None), 1.49, Confidence.LOW),
         (dataclasses.replace(QUEUED, device=None), 1.51, Confidence.HIGH),
         # A device that is full gives no more.
         (SEQUENTIAL, 1.49, Confidence.HIGH),

@@ -43,7 +43,7 @@ def stream_of(rates: FloatArray, *, operation: str = "read", seed: int = 1) -> S
         ]
     ).astype(np.int64)
     varied = 1 + 0.1 * np.random.default_rng(seed).standard_normal(len(done)).clip(-3, 3)
-    latency = (np.diff(done, prepend=0).clip(min=1) * varied).astype(np.int64)
+    latency = (np.diff(done, prepend=0).clip(min=1) * varied).clip(min=1).astype(np.int64)
     return Stream(done, latency, BLOCK, operation=operation)
 
 

@@ -165,6 +165,17 @@ def cpu_ns_per_op(record: PhaseRecord, job: Job, window: Window, uses: tuple[Wor
     return None if None in on_cpu else sum(ns for ns in on_cpu if ns is not None) / ops
 
 
+def cpu_bound_share(uses: tuple[WorkerUse, ...]) -> float | None:
+    """Return the part of the operations that came from workers that had nothing left of the CPU time that they got.
+
+    None where nothing is known of any worker, or nothing was done. A worker of which nothing is known is not among them.
+    """
+    ops = sum(use.ops for use in uses)
+    if not ops or all(use.busy_share is None for use in uses):
+        return None
+    return sum(use.ops for use in uses if (use.busy_share or 0.0) >= thresholds.BUSY_SHARE) / ops
+
+
 def user_share(uses: tuple[WorkerUse, ...]) -> float | None:
     """Return the part of the workers' CPU time that was not the kernel's; None for too few of its ticks of 10 ms."""
     user_ns, system_ns = (sum(getattr(use, name) or 0 for use in uses) for name in ("user_cpu_ns", "system_cpu_ns"))

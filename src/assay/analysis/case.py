@@ -89,9 +89,14 @@ class Case:
         return self.latencies.values
 
     @functools.cached_property
-    def response_ns(self) -> LatencyNs | None:
+    def responses(self) -> OperationLatency | None:
         """Intended arrival to completion; None for a closed loop."""
-        return self._latencies("response").values if isinstance(self.job.arrival, Open) else None
+        return self._latencies("response") if isinstance(self.job.arrival, Open) else None
+
+    @property
+    def response_ns(self) -> LatencyNs | None:
+        """The same, in figures."""
+        return self.responses.values if self.responses else None
 
     def _latencies(self, series: str) -> OperationLatency:
         return OperationLatency(self.record, self.job.name, self.operation.name, series, self.window.counted)

@@ -31,8 +31,8 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
     if not fast:
         return hit
     text = (
-        f"No counter tells what memory delivered. Latencies have {len(modes)} modes ({_in_words(modes)}), and a read from"
-        f" this machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
+        f"No counter tells what memory delivered. Latencies have {len(modes)} modes ({modes_in_words(modes)}), and a read"
+        f" from this machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
     )
     said = findings.note("hit-ratio-by-latency", text)
     return dataclasses.replace(hit, value=sum(mode.share for mode in fast), method="latency", findings=(said,))
@@ -46,5 +46,6 @@ def _cached_read_ns(subject: Subject) -> float | None:
     return moved / ops / most * NS_PER_S if most else None
 
 
-def _in_words(modes: tuple[Mode, ...]) -> str:
+def modes_in_words(modes: tuple[Mode, ...]) -> str:
+    """Name the share and the level of each mode."""
     return ", ".join(f"{100 * mode.share:.0f} % around {format_ns(mode.at)}" for mode in modes)

@@ -29,6 +29,7 @@ _OWN = frozenset(
     {
         Bottleneck.CLIENT_CPU_SINGLE,
         Bottleneck.CLIENT_CPU_ALL,
+        Bottleneck.CPU_CONTENTION,
         Bottleneck.OFFERED_LOAD,
         Bottleneck.THROTTLE_CPU,
         Bottleneck.THROTTLE_IO,

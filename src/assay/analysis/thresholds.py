@@ -78,6 +78,8 @@ MODES_ERRORS = 4.0
 """So many standard deviations of its count make a valley more than chance."""
 MODE_SHARE = 0.005
 """A mode has at least this part of all values."""
+MODES_MATTER = 0.10
+"""Part of all values outside of the largest mode from where on the median alone misleads: p90 or p10 is in another."""
 CACHED_LATENCY = 5.0
 """Times what a read from the page cache takes, below which a mode of several is that of the page cache."""
 
@@ -237,11 +239,11 @@ MOST_OF_IT = 0.50
 USER_SHARE = 0.60
 """Of the CPU time outside the kernel, from where on the program is what takes it."""
 LITTLE = 0.10
-"""Little's law holds to this share: rate times latency is what is in flight."""
+"""Little's law holds to this share: rate times latency is what is in flight. A part of a latency below it limits nothing."""
 QUEUED_TIMES = 1.6
 """A latency that is so many times what it was with fewer in flight is that of a queue."""
 DEEP_QUEUE = 4.0
-"""Requests in flight from where on a device that is busy all the time may be full, if nothing else tells."""
+"""Requests in flight from where on a server's disk that is busy all the time may be full, if nothing else tells."""
 GROWS, STAYS = 1.5, 1.1
 """Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
 DIRTY_SHARE = 0.90

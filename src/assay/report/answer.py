@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
-from assay.report.numbers import rate_words
+from assay.report.numbers import percentile_words, rate_words
 from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, quick_words
 from assay.report.row_numbers import rows_words
@@ -16,7 +16,7 @@ from assay.report.titles import titles_of
 from assay.report.verdict import stands
 from assay.report.wrapping import cut
 from assay.results import Document, Result
-from assay.units import format_ns, format_number
+from assay.units import format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_TOLD = 3
@@ -100,7 +100,9 @@ def _schedule(result: Result) -> Iterator[str]:
 def _spread(result: Result, names: Sequence[str]) -> Iterator[str]:
     """Give percentiles as far as they are known: of an open loop those of the response."""
     name, spread = ("response", result.response_ns) if result.response_ns else ("latency", result.latency_ns)
-    known = [f"{each} {format_ns(ns)}" for each in names if (ns := getattr(spread, each)) is not None]
+    known = [
+        f"{each} {percentile_words(result, each, ns)}" for each in names if (ns := getattr(spread, each)) is not None
+    ]
     if known:
         yield f"{name} {', '.join(known)}"
 

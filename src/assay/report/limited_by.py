@@ -11,6 +11,7 @@ _WORDS: Mapping[Bottleneck, str] = {
     Bottleneck.THROTTLE_IO: "I/O limit",
     Bottleneck.CLIENT_CPU_SINGLE: "one CPU",
     Bottleneck.CLIENT_CPU_ALL: "all CPUs",
+    Bottleneck.CPU_CONTENTION: "CPU contention",
     Bottleneck.CLIENT_MEMORY: "memory bandwidth",
     Bottleneck.NETWORK_BANDWIDTH: "link",
     Bottleneck.DEVICE_THROUGHPUT: "device",

@@ -6,8 +6,9 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 from dataclasses import dataclass
 
 from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result, moves_data
-from assay.units import ABSENT, MIB, format_joules, format_number, format_percent
+from assay.units import ABSENT, MIB, format_joules, format_ns, format_number, format_percent
 
+_WIDE = "wide-percentile"
 _SAME = 0.99
 """Of a rate, from where on one with a flush is the same for a reader."""
 
@@ -137,3 +138,9 @@ def energy_words(cost: Efficiency) -> str:
 def span_s(start_s: float, end_s: float) -> str:
     """Print a span of seconds."""
     return f"{start_s:.2f}–{end_s:.2f} s"  # noqa: RUF001 - an en dash is what a span is written with
+
+
+def percentile_words(result: Result, name: str, value_ns: float | None) -> str:
+    """Print a percentile of the latency, or of the response time of an open loop; with `?` where it is not known well."""
+    is_open = any(finding.id == _WIDE and finding.brief.startswith(f"{name} ") for finding in result.findings)
+    return f"{format_ns(value_ns)}{'?' if is_open and value_ns is not None else ''}"

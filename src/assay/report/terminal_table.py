@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from assay.report.limited_by import limit_words
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, half_words, headline_rates, is_with_flush
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, half_words, headline_rates, is_with_flush, percentile_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
@@ -189,7 +189,18 @@ def _bytes_rate(result: Result) -> str:
 def _response(name: str) -> Callable[[Result], str]:
     def cell(result: Result) -> str:
         spread: LatencyNs | None = result.response_ns
-        return "-" if spread is None else format_ns(getattr(spread, name))
+        if spread is None:
+            return "-"
+        return percentile_words(result, name, getattr(spread, name))
+
+    return cell
+
+
+def _latency(name: str) -> Callable[[Result], str]:
+    def cell(result: Result) -> str:
+        value_ns: float | None = getattr(result.latency_ns, name)
+        # Of an open loop the response time has the mark.
+        return percentile_words(result, name, value_ns) if result.response_ns is None else format_ns(value_ns)
 
     return cell
 
@@ -232,8 +243,8 @@ _ALL = (
     _Column("±95 %", 8, half_words),
     _Column("resp p50", 9, _response("p50")),
     _Column("resp p99", 9, _response("p99")),
-    _Column("p50", 8, lambda result: format_ns(result.latency_ns.p50)),
-    _Column("p99", 8, lambda result: format_ns(result.latency_ns.p99)),
+    _Column("p50", 8, _latency("p50")),
+    _Column("p99", 8, _latency("p99")),
     _Column("max", 8, lambda result: format_ns(result.latency_ns.max)),
     _Column("CPU/op", 8, lambda result: format_ns(result.cpu_ns_per_op)),
     _Column("limited by", 19, _limit, is_words=True),
@@ -279,6 +290,10 @@ def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
         parts.append(f"{_FLUSHED}: with the closing flush in the time.")
     if "limited by" in shown and any(_limit(result).endswith("?") for result in measured):
         parts.append("?: less than sure.")
+    if any(
+        "?" in cell(each)(result) for cell in (_latency, _response) for each in ("p50", "p99") for result in measured
+    ):
+        parts.append("p50 or p99 with ?: its 95 % interval spans more than a factor of 1.5.")
     if "CPU/op" in shown:
         parts.append("CPU/op: of all clients together." if _CLIENTS in shown else "CPU/op: of this client.")
     if "wait" in shown:

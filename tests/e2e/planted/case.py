@@ -23,6 +23,8 @@ MEMORY = frozenset({"page_cache"})
 SLOW_DEVICE = frozenset({"operation_latency", "device_saturated", "device_throughput"})
 """What a device of a known speed is, seen from a load that waits for it."""
 CLIENT = frozenset({"client_cpu_single", "client_cpu_all"})
+CONTENDED = CLIENT | {"cpu_contention"}
+"""What a CPU is that others want too."""
 NO_LIMITER = frozenset({"unknown", ""})
 NO_WORD = frozenset({"unknown", ""})
 
@@ -63,6 +65,11 @@ class Said:
     def evidence(self) -> tuple[str, ...]:
         """What shows it."""
         return tuple((self.row.get("limiter") or {}).get("evidence") or ())
+
+    @property
+    def remedy(self) -> str:
+        """What would change it."""
+        return str((self.row.get("limiter") or {}).get("remedy") or "")
 
     @property
     def steady(self) -> str:

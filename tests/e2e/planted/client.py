@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e.faults.clocks import LIBRARY, OFFSET, SOURCE, set_ahead
-from e2e.planted.case import CLIENT, MEMORY, SLOW_DEVICE, STORAGE, Case, Expected, Scene
+from e2e.planted.case import CLIENT, CONTENDED, MEMORY, SLOW_DEVICE, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, FLUSHED_WRITES, RANDOM_READ, STREAM, data, only
 from e2e.planted.storage import Kind, delayed_disk, file_disk, memory_disk
 from e2e.processes import Running
@@ -128,18 +128,32 @@ def crowd(_folder: Path, *, workers_each_cpu: int, block: str) -> Iterator[Scene
 
 
 @contextmanager
-def one_cpu(_folder: Path, *, workers: int, block: str) -> Iterator[Scene]:
-    """Workers that have to share a CPU, while the machine's others are free."""
+def one_cpu(_folder: Path, *, workers: int, block: str, others: int = 0) -> Iterator[Scene]:
+    """Workers that have to share a CPU, while the machine's others are free, or busy with other programs."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("a CPU that is free needs a second one")
     cpu = max(os.sched_getaffinity(0))
     job = f'workers = {workers}\ncpus = [{cpu}]\nop = {{ op = "read", set = "data", access = "random", size = "{block}" }}'
-    with memory_disk() as disk:
+    with memory_disk() as disk, cpu_hog(min(os.sched_getaffinity(0)), count=others):
         used = _CpuTime()
         yield Scene(
             directory=disk.directory,
             load=only(job, keys='cache = "warm"'),
             took=lambda said: 0.8 * said.row["seconds"] < used.seconds,
+        )
+
+
+@contextmanager
+def starved_deletes(_folder: Path, *, each_cpu: int, workers: int) -> Iterator[Scene]:
+    """Files are removed by workers that hardly get a CPU: other programs want every CPU."""
+    sets = '[[file_set]]\nname = "data"\nfiles = 8000\nsize = "0"\nexisting_share = 0.5\n'
+    job = f'workers = {workers}\nloop = [{{ op = "create", set = "data" }}, {{ op = "unlink", set = "data" }}]'
+    with memory_disk() as disk, _hogs(each_cpu):
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, sets=sets),
+            operation="*",
+            took=lambda said: (said.row["time_budget"]["run_delay"] or 0.0) > 0.6,
         )
 
 
@@ -215,7 +229,7 @@ CASES = (
         plant=pinned_hog,
         parameters=({"count": 1, "block": "4KiB"}, {"count": 3, "block": "4KiB"}, {"count": 1, "block": "64KiB"}),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -224,7 +238,7 @@ CASES = (
         plant=busy_machine,
         parameters=({"each_cpu": 1, "workers": 1}, {"each_cpu": 2, "workers": 2}, {"each_cpu": 3, "workers": 1}),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -237,7 +251,7 @@ CASES = (
             {"workers_each_cpu": 4, "options": ",compress-force=zstd:1"},
         ),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
+            no_lie=CONTENDED, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
         ),
         takes_cpus=True,
     ),
@@ -250,7 +264,7 @@ CASES = (
             {"each_cpu": 2, "job": RANDOM_READ, "kind": "xfs"},
         ),
         expected=Expected(
-            no_lie=SLOW_DEVICE,
+            no_lie=SLOW_DEVICE | CONTENDED,
             found=frozenset({"cpu-contention", "cpus-busy"}),
             found_from="weak",
             trust=frozenset({"weak", "no"}),
@@ -278,8 +292,27 @@ CASES = (
     Case(
         cause="workers that share one of several CPUs",
         plant=one_cpu,
-        parameters=({"workers": 2, "block": "4KiB"}, {"workers": 3, "block": "4KiB"}, {"workers": 2, "block": "64KiB"}),
-        expected=Expected(no_lie=CLIENT, found=frozenset({"workers-share-cpu"}), trust=frozenset({"weak", "no"})),
+        parameters=(
+            {"workers": 2, "block": "4KiB"},
+            {"workers": 3, "block": "4KiB"},
+            {"workers": 2, "block": "64KiB"},
+            {"workers": 2, "block": "4KiB", "others": 1},
+        ),
+        expected=Expected(limiter=frozenset({"client_cpu_all"}), found=frozenset({"cpu-oversubscribed"})),
+        takes_cpus=True,
+    ),
+    Case(
+        cause="deletes that wait for a CPU",
+        is_in_suite=True,
+        plant=starved_deletes,
+        parameters=({"each_cpu": 3, "workers": 2}, {"each_cpu": 4, "workers": 1}, {"each_cpu": 6, "workers": 1}),
+        expected=Expected(
+            limiter=frozenset({"cpu_contention"}),
+            found=frozenset({"cpu-contention"}),
+            found_from="warning",
+            trust=frozenset({"weak", "no"}),
+        ),
+        takes_cpus=True,
     ),
     Case(
         cause="a client that stood still",

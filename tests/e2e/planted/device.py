@@ -23,7 +23,7 @@ from e2e.planted.storage import BLOCKS, delayed_disk, true_disk
 from e2e.processes import Running
 from testbed.devices import MIB, filesystem
 from testbed.nbd import nbd_rate_device
-from testbed.truth import Request
+from testbed.truth import Request, extents_of
 
 _QUEUED = frozenset({"device_saturated", "device_throughput"})
 
@@ -63,6 +63,54 @@ def full_device(_folder: Path, *, per_s: int, depth: int) -> Iterator[Scene]:
     phases = (Phase(name="one", job=RANDOM_READ, seconds=2), Phase(name="planted", job=at_depth(depth)))
     with true_disk(most_per_s=per_s) as disk:
         yield Scene(directory=disk.directory, load=load(*phases, sets=data("8MiB")), took=took)
+
+
+@contextmanager
+def one_depth(_folder: Path, *, per_s: int, depth: int) -> Iterator[Scene]:
+    """The same, asked with one depth alone: whether less or more in flight would change the rate is not known."""
+
+    def took(said: Said) -> bool:
+        return bool(0.8 <= said.row["iops"] / per_s <= 1.02)
+
+    def names_it(said: Said) -> bool:
+        return not said.remedy.startswith(("Keep more", "Halve"))
+
+    with true_disk(most_per_s=per_s) as disk:
+        job = at_depth(depth)
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), took=took, names_it=names_it)
+
+
+@contextmanager
+def dying(_folder: Path, *, per_s: int, share: float) -> Iterator[Scene]:
+    """From some time on a share of the reads fails; the load goes on."""
+    with true_disk(most_per_s=per_s, fault_share=share) as disk:
+
+        def fail(run: Running) -> None:
+            run.wait_until_measured(10)
+            files = (path for path in disk.directory.rglob("*") if path.is_file())
+            disk.truth.fail(extents_of(max(files, key=lambda path: path.stat().st_size)))
+
+        yield Scene(
+            directory=disk.directory,
+            load=only(RANDOM_READ, sets=data("8MiB")),
+            meanwhile=fail,
+            took=lambda said: said.row["errors"] > 0.1 * said.row["ops"],
+            names_it=lambda said: "calls-mismatch" not in said.findings,
+        )
+
+
+@contextmanager
+def two_times(_folder: Path, *, fast_ms: int, slow_ms: int, slow_share: float) -> Iterator[Scene]:
+    """A share of the reads takes long, and the others do not."""
+    with true_disk(fast_ms=fast_ms, slow_ms=slow_ms, slow_share=slow_share) as disk:
+        begun = _Begun()
+
+        def took(_said: Said) -> bool:
+            reads = _since(disk.truth.log(), begun, "R")
+            slow = sum(request.seconds > slow_ms / 1e3 for request in reads) / max(1, len(reads))
+            return abs(slow - slow_share) < 0.05
+
+        yield Scene(directory=disk.directory, load=only(RANDOM_READ, seconds=6, sets=data("8MiB")), took=took)
 
 
 @contextmanager
@@ -196,8 +244,15 @@ CASES = (
         cause="reads that take a time",
         is_in_suite=True,
         plant=delay,
-        parameters=({"read_ms": 5}, {"read_ms": 2}, {"read_ms": 20}, {"read_ms": 5, "workers": 2}),
+        parameters=({"read_ms": 5}, {"read_ms": 2}, {"read_ms": 20}),
         expected=Expected(limiter=frozenset({"operation_latency"}), evidence="the device", measures=STORAGE),
+    ),
+    Case(
+        cause="reads that take a time, several at once",
+        plant=delay,
+        # One depth does not show whether a device that is never idle is full: to be sure of that would be wrong.
+        parameters=({"read_ms": 5, "workers": 2}, {"read_ms": 10, "workers": 3}),
+        expected=Expected(limiter=SLOW_DEVICE, no_lie=frozenset({"operation_latency"}), measures=STORAGE),
     ),
     Case(
         cause="a hard disk, one request in flight",
@@ -217,6 +272,36 @@ CASES = (
         plant=full_device,
         parameters=({"per_s": 400, "depth": 4}, {"per_s": 1000, "depth": 8}, {"per_s": 150, "depth": 16}),
         expected=Expected(limiter=_QUEUED, measures=STORAGE),
+    ),
+    Case(
+        cause="a full device at one depth",
+        plant=one_depth,
+        parameters=({"per_s": 400, "depth": 4}, {"per_s": 800, "depth": 5}, {"per_s": 200, "depth": 3}),
+        expected=Expected(limiter=_QUEUED, measures=STORAGE),
+    ),
+    Case(
+        cause="a device of two latencies, the median between them",
+        plant=two_times,
+        parameters=(
+            {"fast_ms": 1, "slow_ms": 20, "slow_share": 0.5},
+            {"fast_ms": 2, "slow_ms": 30, "slow_share": 0.5},
+        ),
+        expected=Expected(found=frozenset({"wide-percentile", "latency-modes"}), measures=STORAGE),
+    ),
+    Case(
+        cause="a device of two latencies",
+        plant=two_times,
+        parameters=(
+            {"fast_ms": 1, "slow_ms": 20, "slow_share": 0.2},
+            {"fast_ms": 2, "slow_ms": 20, "slow_share": 0.8},
+        ),
+        expected=Expected(found=frozenset({"latency-modes"}), measures=STORAGE),
+    ),
+    Case(
+        cause="a device that fails reads",
+        plant=dying,
+        parameters=({"per_s": 500, "share": 1}, {"per_s": 300, "share": 0.5}),
+        expected=Expected(found=frozenset({"errors"})),
     ),
     Case(
         cause="a device that moves so much a second",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.planted.case import Case, Expected, Said, Scene
+from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Said, Scene
 from e2e.planted.loads import DSYNC_WRITE, RANDOM_READ, STREAM, STREAM_OUT, at_depth, data, only
-from e2e.planted.storage import delayed_disk
+from e2e.planted.storage import delayed_disk, true_disk
 from testbed.devices import MIB, tmpfs
 from testbed.link import link, served_over
 from testbed.throttle import blkio_limit
@@ -37,6 +37,18 @@ def operations_limit(_folder: Path, *, per_s: int, job: str, operation: str = "r
         return bool(0.2 <= said.row["iops"] / per_s <= 1.15)
 
     with delayed_disk(0) as disk, blkio_limit(disk.device, **{f"{operation}_iops": per_s}) as group:
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), prefix=group.prefix, took=took)
+
+
+@contextmanager
+def loose_limit(_folder: Path, *, per_s: int, above: float, depth: int = 1) -> Iterator[Scene]:
+    """A limit of operations a little above what the device serves: it holds nothing back."""
+
+    def took(said: Said) -> bool:
+        return bool(0.95 <= said.row["iops"] / (per_s * above) <= 1.0)
+
+    with true_disk(most_per_s=per_s) as disk, blkio_limit(disk.truth.device, read_iops=round(per_s * above)) as group:
+        job = at_depth(depth)
         yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), prefix=group.prefix, took=took)
 
 
@@ -79,6 +91,16 @@ CASES = (
             {"per_s": 300, "job": DSYNC_WRITE, "operation": "write"},
         ),
         expected=Expected(limiter=frozenset({"throttle_io"})),
+    ),
+    Case(
+        cause="a limit of operations that the device stays below",
+        plant=loose_limit,
+        parameters=(
+            {"per_s": 300, "above": 1.03},
+            {"per_s": 200, "above": 1.02},
+            {"per_s": 400, "above": 1.03, "depth": 4},
+        ),
+        expected=Expected(limiter=SLOW_DEVICE, measures=STORAGE),
     ),
     Case(
         cause="a narrow link",

@@ -26,6 +26,7 @@ from assay.analysis.judgements import (
     foreign,
     invariants,
     pauses,
+    percentiles,
     refaults,
     repeats,
     residency,
@@ -65,6 +66,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     execution.judge,
     cpu_time.judge,
     sample.judge,
+    percentiles.judge,
     data.judge,
     energy.judge,
 )
@@ -98,6 +100,7 @@ OF_SUM: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     execution.judge,
     cpu_time.judge,
     sample.judge,
+    percentiles.judge,
     energy.judge,
 )
 """What is asked of the sum over several clients as it is of one; `OF_SET` is what only they have."""

@@ -4,7 +4,7 @@
 - A random write moves the same parts as a random read of its size: five times the rate is a cache in the device, or above
   it, that takes writes and puts them in order (report 003).
 - A read or write of one worker is a call of its own, unless it goes by a queue: the kernel counts the calls, the engine the
-  operations.
+  operations, failed ones among both.
 
 Source: rules to think in and to extrapolate from (report 003); a broken one is a finding.
 """
@@ -87,7 +87,9 @@ def _calls(case: Case) -> Iterator[Finding]:
     ):
         return
     calls = [use.io_calls for use in case.uses]
-    done, counted = sum(use.ops for use in case.uses), sum(count or 0 for count in calls)
+    # A call that fails is a call, too.
+    done = sum(use.ops for use in case.uses) + case.subject.rows.total("errors", case.window.counted)
+    counted = sum(count or 0 for count in calls)
     if None in calls or not done or abs(counted - done) <= thresholds.CALLS_APART * done + thresholds.FEW_OPS:
         return
     text = f"The kernel counted {counted:,} calls that read or wrote for {done:,} operations: one of the two is wrong."

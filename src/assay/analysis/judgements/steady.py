@@ -32,10 +32,7 @@ def judge(case: Case) -> Iterable[Finding]:
             return (_drifting(case.steadiness.drift),)
         case SteadyVerdict.TOO_SHORT | SteadyVerdict.NO_DATA:
             return (_too_short(case),)
-    changes = (*_start(case), *_latency(case))
-    # What changed is the reason why a percentile is not known well.
-    uncertain = () if changes else _uncertain_latency(case)
-    return (*changes, *_uncertain(case), *uncertain, *_period(case), *_methods(case))
+    return (*_start(case), *_latency(case), *_uncertain(case), *_period(case), *_methods(case))
 
 
 def _at(case: Case, place: int) -> str:
@@ -182,26 +179,6 @@ def _uncertain(case: Case) -> Iterator[Finding]:
             f"The rate is known to within {100 * half:.0f} % only (95 %, {rate.effective:.0f} independent intervals)."
         )
         yield findings.weak("wide-interval", text, _LONGER, brief=f"± {100 * half:.0f} %", effect=half)
-
-
-def _uncertain_latency(case: Case) -> Iterator[Finding]:
-    """Report the first percentile that is printed and not known well."""
-    intervals = case.latencies.intervals
-    for name in ("p50", "p99"):
-        if getattr(case.latency_ns, name) is None:
-            continue
-        ends = getattr(intervals, name) if intervals else None
-        if ends is None:
-            text = f"The {name} latency is not known: its 95 % interval reaches beyond the largest latency."
-            yield findings.weak("wide-interval", text, _LONGER, brief=f"{name} uncertain")
-            return
-        low_ns, high_ns = ends
-        if high_ns > thresholds.LATENCY_WIDE * low_ns:
-            text = (
-                f"The {name} latency is known to be between {format_ns(low_ns)} and {format_ns(high_ns)} only (95 %)."
-            )
-            yield findings.weak("wide-interval", text, _LONGER, brief=f"{name} uncertain", effect=high_ns / low_ns - 1)
-            return
 
 
 def _period(case: Case) -> Iterator[Finding]:

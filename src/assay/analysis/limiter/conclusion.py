@@ -4,7 +4,7 @@ import dataclasses
 
 from assay.verdicts import Bottleneck, Confidence
 
-CLIENT_CPU = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
+CLIENT_CPU = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL, Bottleneck.CPU_CONTENTION})
 """The processors of this client."""
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay import events
 from assay.analysis import budget, thresholds
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
-from assay.analysis.cpus import cpu_use, steal_share
+from assay.analysis.cpus import CpuUse, cpu_use, steal_share
 from assay.analysis.io_limits import most_used
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
@@ -15,10 +14,14 @@ from assay.analysis.schedule import schedule_of, scheduled_rate
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import DEVICE_FACT, LINK_FACT
-from assay.plan import Open, OpenShare, Spacing
+from assay.plan import IoUring, Open, OpenShare, Spacing
+from assay.plan.walk import job_ops
 from assay.results import LatencyNs
 from assay.units import format_bytes, format_number
 from assay.verdicts import ScheduleVerdict
+
+_THREADS = "psync"
+"""What runs where io_uring was refused and the Plan allows threads instead."""
 
 
 def gather(
@@ -30,14 +33,14 @@ def gather(
         return None
     workers = tuple(uses)
     shares = budget.time_budget(workers)
-    hello = subject.run.first(events.Hello)
     latency_s = None if latency_ns.mean is None else latency_ns.mean / NS_PER_S
     outstanding = float(job.workers * job.queue_depth)
     offered_per_s, issued_share, late_share = _schedule(subject)
     scheduled = schedule_of(subject)
     own_limit_share, own_limit = _own_limit(subject, window)
     curve = tuple(_curve(subject))
-    cpus = cpu_use(subject.run, record, window)
+    cpus = cpu_use(subject.run, record, window, job)
+    is_polling = _is_polling(subject)
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
@@ -53,14 +56,17 @@ def gather(
         own_limit=own_limit,
         idle=shares.idle,
         workers=job.workers,
-        on_cpu=shares.on_cpu,
+        is_polling=is_polling,
+        on_cpu=None if is_polling else shares.on_cpu,
         run_delay=shares.run_delay,
         block_delay=shares.block_delay,
-        busiest=max((use.busy_share for use in workers if use.busy_share is not None), default=None),
+        cpu_bound_share=None if is_polling else budget.cpu_bound_share(workers),
         user_share=budget.user_share(workers),
-        cpus=hello.machine.cpus if hello else None,
-        own_cpus=cpus.own,
-        is_crowded=bool(hello and cpus.is_crowded(hello.machine.cpus)),
+        cpus=cpus.allowed,
+        is_confined=cpus.is_confined,
+        own_cpus=_own_cpus(subject, workers, cpus),
+        cpu_users=str(cpus),
+        is_crowded=cpus.is_crowded,
         held_up_by=cpus.held_up(workers),
         steal=steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
@@ -73,6 +79,26 @@ def gather(
         wire_bytes_per_s=_wire(record, span),
         dirty_share=_dirty(record, span),
     )
+
+
+def _is_polling(subject: Subject) -> bool:
+    """Say whether workers may busy-wait for completions: the ring's polling, and direct I/O with RWF_HIPRI.
+
+    The kernel ignores RWF_HIPRI where it cannot poll, which is not recorded.
+    """
+    backend, facts = subject.job.backend, subject.facts
+    if isinstance(backend, IoUring) and backend.iopoll:
+        return facts is None or facts.backend != _THREADS
+    return subject.is_direct and any(op.flags.high_priority for op in job_ops(subject.job))
+
+
+def _own_cpus(subject: Subject, workers: Sequence[budget.WorkerUse], cpus: CpuUse) -> float | None:
+    """Give the CPUs that the load kept busy with work: a thread of the kernel that polls for submissions spins."""
+    backend = subject.job.backend
+    if not isinstance(backend, IoUring) or not backend.sqpoll:
+        return cpus.own_of_allowed
+    shares = [None if use.on_cpu_ns is None else use.on_cpu_ns / use.wall_ns for use in workers]
+    return None if None in shares else sum(share for share in shares if share is not None)
 
 
 def _cached_read_share(subject: Subject, window: Window) -> float | None:

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable
 
 from assay.analysis import thresholds
+from assay.analysis.cpus import HeldUpBy
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.limiter.signals import Signals
 from assay.units import format_bytes, format_number, format_seconds
@@ -14,6 +15,11 @@ from assay.verdicts import Bottleneck, Confidence
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 _FASTER = "Only a faster device helps."
+_MORE = "Keep more operations in flight: more workers, or a larger queue depth."
+_LITTLE_MORE = "Twice as many in flight raise the rate by less than half: more help a little, and take longer each."
+_SHARED = "More in flight do not help: look for what they share, such as a lock, a journal or one queue."
+_TWICE = "Measure twice as many in flight: more help only where the rate grows."
+_HALF_AND_TWICE = "Measure half and twice as many in flight: the device is full where the rate stays."
 
 
 def offered_load(at: Signals) -> Conclusion | None:
@@ -52,25 +58,75 @@ def throttle_cpu(at: Signals) -> Conclusion | None:
 
 
 def throttle_io(at: Signals) -> Conclusion | None:
-    """G2: the control group had had its share of the device."""
+    """G2: the control group had had its share of the device, and operations waited for more of it.
+
+    The kernel holds back what is beyond a limit before it is a request of the device, so that wait is in the latency and
+    not in the device's time. A limit that is nearly used up, while operations wait for the device alone, holds nothing back.
+    """
     below = at.device
     if below is None or below.limit_share is None or below.limit_share < thresholds.LIMIT_SHARE:
         return None
-    said = f"{_percent(below.limit_share)} of {below.limit}"
-    sure = HIGH if below.is_limit_of_group else MEDIUM
-    return Conclusion(Bottleneck.THROTTLE_IO, sure, (said,), remedy="Lift the limit, or run outside it.")
+    if at.is_absorbed:
+        # Who writes memory back waits for the limit, not the operations: the device has nothing to do meanwhile.
+        held_back, is_most = 1 - below.utilisation, below.utilisation * thresholds.STAYS < 1
+    else:
+        held_back = _elsewhere(at)
+        is_most = held_back >= thresholds.MOST_OF_IT
+    if held_back < thresholds.LITTLE:
+        return None
+    evidence = [f"{_percent(below.limit_share)} of {below.limit}"]
+    if not at.is_absorbed and at.latency_s:
+        evidence.append(f"{_percent(held_back)} of the latency is neither the device nor a CPU")
+    sure = HIGH if below.is_limit_of_group and is_most else MEDIUM
+    return Conclusion(Bottleneck.THROTTLE_IO, sure, tuple(evidence), remedy="Lift the limit, or run outside it.")
+
+
+def cpu_contention(at: Signals) -> Conclusion | None:
+    """G0: most of the time of the operations was a wait for a CPU that others had.
+
+    Work of the load that fills all CPUs that it may use is no contention; workers that busy-wait there do no work.
+    """
+    if at.takes_all_cpus and not at.is_polling:
+        return None
+    if at.cpu_wait >= thresholds.MOST_OF_IT:
+        sure = HIGH if at.cpu_wait >= thresholds.BUSY_SHARE else MEDIUM
+        evidence = [at.waited_for_cpu]
+        if at.is_robbed and at.neighbours:
+            evidence.append(at.neighbours)
+        return Conclusion(Bottleneck.CPU_CONTENTION, sure, tuple(evidence), remedy=_free_cpus(at))
+    if at.is_robbed and at.neighbours and (at.steal or 0.0) >= thresholds.MOST_OF_IT:
+        return Conclusion(Bottleneck.CPU_CONTENTION, MEDIUM, (at.neighbours,), remedy=_free_cpus(at))
+    return None
+
+
+def _free_cpus(at: Signals) -> str:
+    """Give the cure of a wait for a CPU, by who had it."""
+    if at.is_robbed:
+        return "Use a quieter host, or give the virtual machine CPUs of its own."
+    if at.held_up_by is HeldUpBy.OWN:
+        return "Use fewer workers, or let them run on more CPUs."
+    if at.held_up_by is HeldUpBy.KERNEL:
+        return "Use fewer workers, or a machine with more CPUs."
+    return "Stop other programs, or give the load CPUs of its own, then run again."
 
 
 def client_cpu(at: Signals) -> Conclusion | None:
-    """G3: a worker, or all CPUs, had nothing left."""
-    if at.busiest is None or (at.busiest < thresholds.BUSY_SHARE and not at.takes_all_cpus):
+    """G3: the workers that did the operations, or all CPUs, had nothing left.
+
+    One worker that is busy limits its own operations: it is the share of all operations that counts. Workers that
+    busy-wait for completions have no share that is known to be work.
+    """
+    bound = at.cpu_bound_share
+    if at.is_polling or bound is None or (bound < thresholds.MOST_OF_IT and not at.takes_all_cpus):
         return None
     evidence = []
     if at.own_cpus is not None and at.cpus:
-        evidence.append(f"the load used {at.own_cpus:.2f} of {at.cpus} CPUs")
-    if at.busiest >= thresholds.BUSY_SHARE:
+        which = "CPUs that its workers may use" if at.is_confined else "CPUs"
+        evidence.append(f"the load used {at.own_cpus:.2f} of {at.cpus} {which}")
+    if bound >= thresholds.MOST_OF_IT:
         evidence.append(
-            f"its busiest worker was on a CPU for {_percent(at.busiest)} of the time that it could have been"
+            f"{_percent(bound)} of its operations came from workers that were on a CPU for"
+            f" {_percent(thresholds.BUSY_SHARE)} or more of the time that they could have been"
         )
     if at.user_share is not None:
         is_user = at.user_share >= thresholds.USER_SHARE
@@ -83,9 +139,12 @@ def client_cpu(at: Signals) -> Conclusion | None:
         )
     if at.takes_all_cpus:
         remedy = "Use larger operations, or measure from a client with more CPUs."
+        if at.is_confined:
+            remedy = "Let the workers run on more CPUs, or use larger operations."
         return Conclusion(Bottleneck.CLIENT_CPU_ALL, HIGH, tuple(evidence), remedy=remedy)
     remedy = "Use more workers, or larger operations."
-    return Conclusion(Bottleneck.CLIENT_CPU_SINGLE, HIGH, tuple(evidence), remedy=remedy)
+    sure = HIGH if bound >= thresholds.BUSY_SHARE else MEDIUM
+    return Conclusion(Bottleneck.CLIENT_CPU_SINGLE, sure, tuple(evidence), remedy=remedy)
 
 
 def network(at: Signals) -> Conclusion | None:
@@ -128,17 +187,21 @@ def device_ceiling(at: Signals) -> Conclusion | None:
 
 
 def device_queue(at: Signals) -> Conclusion | None:
-    """G5: operations waited for each other before the device."""
+    """G5: operations waited for each other before the device.
+
+    One number in flight does not show that of a device that is never idle: one that serves a request at a time is full, and
+    one that works in parallel is busy all the time, long before it is full. Utilisation law: one that serves a request at a
+    time gives 1 / utilisation times the rate at most.
+    """
     below = at.device
     if below is None or at.outstanding <= 1 or _device_share(at) < thresholds.MOST_OF_IT:
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
     evidence = f"{names} was busy for {busy} of the time, with {below.in_flight:.1f} requests in flight"
     if at.fewer is None or at.latency_s is None:
-        # A device that works in parallel is busy all the time, long before it is full.
-        remedy = "Halve the queue depth: where the rate stays, the device is full."
-        is_busy = below.utilisation >= thresholds.BUSY_SHARE and below.in_flight >= thresholds.DEEP_QUEUE
-        return Conclusion(Bottleneck.DEVICE_SATURATED, LOW, (evidence,), remedy=remedy) if is_busy else None
+        if below.utilisation * thresholds.STAYS < 1:
+            return None
+        return Conclusion(Bottleneck.DEVICE_SATURATED, LOW, (evidence,), remedy=_HALF_AND_TWICE)
     times = at.latency_s / at.fewer.latency_s
     if times < thresholds.QUEUED_TIMES:
         return None
@@ -167,10 +230,22 @@ def operation_latency(at: Signals) -> Conclusion | None:
     is_named = share >= thresholds.MOST_OF_IT
     if is_named:
         evidence.append(f"{_percent(min(share, 1.0))} of the latency is {what}")
-    remedy = "Keep more operations in flight: more workers, or a larger queue depth."
-    # One at a time waits for itself alone; several may wait for each other, which only another number of them shows.
-    is_sure = is_named and at.outstanding <= 1
-    return Conclusion(Bottleneck.OPERATION_LATENCY, HIGH if is_sure else MEDIUM, tuple(evidence), remedy=remedy)
+    is_alone = at.outstanding <= 1
+    remedy = _MORE if _has_room(at, is_named=is_named) else _TWICE
+    # One at a time waits for itself alone. Several may wait for each other, wherever that is not seen.
+    sure = HIGH if is_named and is_alone else MEDIUM if is_alone or remedy == _MORE else LOW
+    return Conclusion(Bottleneck.OPERATION_LATENCY, sure, tuple(evidence), remedy=remedy)
+
+
+def _has_room(at: Signals, *, is_named: bool) -> bool:
+    """Say whether more operations in flight give a higher rate. Little's law does not: it holds for any closed loop.
+
+    They do where an operation takes no longer than with fewer in flight; and where what takes the time is seen, and the
+    device is idle for so long that even one that serves a request at a time would serve half as many again.
+    """
+    if at.fewer is not None and at.latency_s is not None:
+        return at.latency_s <= thresholds.STAYS * at.fewer.latency_s
+    return is_named and at.device is not None and at.device.utilisation * thresholds.GROWS <= 1
 
 
 RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
@@ -179,6 +254,7 @@ RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
     offered_load,
     network,
     writeback,
+    cpu_contention,
     client_cpu,
     device_ceiling,
     device_queue,
@@ -191,33 +267,45 @@ def decide(at: Signals) -> Conclusion:
     """Say what limited a number; where others took the CPUs, nothing is sure."""
     found = next((verdict for rule in RULES if (verdict := rule(at))), None) or _unknown(at)
     found = _confirmed(found, at)
-    if at.neighbours is None:
+    if at.neighbours is None or found.limit is Bottleneck.CPU_CONTENTION:
         return found
-    return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, at.neighbours))
+    is_of_time = found.limit in _BY_TIME and (at.is_robbed or at.is_delayed)
+    return dataclasses.replace(
+        found,
+        confidence=LOW,
+        evidence=(*found.evidence, at.neighbours),
+        remedy=_free_cpus(at) if is_of_time else found.remedy,
+    )
 
 
 def _confirmed(found: Conclusion, at: Signals) -> Conclusion:
     """Hold a verdict against the same operation with twice as many in flight, where the run has that (METHOD 4.2)."""
-    if at.more is None or at.ops_per_s <= 0 or not at.latency_s:
+    is_latency = found.limit is Bottleneck.OPERATION_LATENCY
+    if at.more is None or at.ops_per_s <= 0 or not at.latency_s or not (is_latency or found.limit in _FULL):
         return found
     rate, latency = at.more.ops_per_s / at.ops_per_s, at.more.latency_s / at.latency_s
     said = f"with {at.more.outstanding:g} in flight the rate is {rate:.2g} times this, the latency {latency:.2g} times"
-    if found.limit is Bottleneck.OPERATION_LATENCY:
-        if rate >= thresholds.GROWS:
-            return dataclasses.replace(found, confidence=HIGH, evidence=(*found.evidence, said), headroom=rate)
-        if rate <= thresholds.STAYS:
-            remedy = "More in flight do not help: look for what they share, such as a lock, a journal or one queue."
-            return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, said), remedy=remedy)
-    elif found.limit in _FULL:
-        if rate <= thresholds.STAYS:
-            return dataclasses.replace(found, confidence=HIGH, evidence=(*found.evidence, said))
-        if rate >= thresholds.GROWS:
-            return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, said))
-    return found
+    evidence = (*found.evidence, said)
+    if rate >= thresholds.GROWS:
+        headroom, sure = (rate, HIGH) if is_latency else (found.headroom, LOW)
+        return dataclasses.replace(found, confidence=sure, evidence=evidence, headroom=headroom, remedy=_MORE)
+    if rate <= thresholds.STAYS:
+        sure, remedy = (LOW, _SHARED) if is_latency else (HIGH, _FASTER)
+        return dataclasses.replace(found, confidence=sure, evidence=evidence, remedy=remedy)
+    return dataclasses.replace(found, remedy=_LITTLE_MORE)
 
 
 _FULL = frozenset({Bottleneck.DEVICE_SATURATED, Bottleneck.DEVICE_THROUGHPUT})
 """What gives no more, however many ask."""
+_BY_TIME = frozenset(
+    {
+        Bottleneck.CLIENT_CPU_SINGLE,
+        Bottleneck.DEVICE_SATURATED,
+        Bottleneck.OPERATION_LATENCY,
+        Bottleneck.UNKNOWN,
+    }
+)
+"""What is found by where the time went: a wait for a CPU is in it, and its cure comes first."""
 
 
 def _unknown(at: Signals) -> Conclusion:
@@ -245,6 +333,12 @@ def _flush_share(at: Signals) -> float:
     if device is None or device.flush_s is None or at.is_absorbed or not at.latency_s:
         return 0.0
     return _while_waiting(at, _of_each(at, device.flushes_per_s) * device.flush_s / at.latency_s)
+
+
+def _elsewhere(at: Signals) -> float:
+    """Part of an operation's latency that is neither the device's nor spent on, or waiting for, a CPU."""
+    cpu = ((at.on_cpu or 0.0) + (at.run_delay or 0.0)) * at.workers / at.outstanding if at.outstanding else 0.0
+    return max(0.0, 1 - _device_share(at) - _flush_share(at) - cpu)
 
 
 def _while_waiting(at: Signals, share: float) -> float:

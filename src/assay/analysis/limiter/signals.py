@@ -82,13 +82,20 @@ class Signals:
     """Shares of the workers' time, on average: on a CPU, ready for one, waiting for a block device."""
     run_delay: float | None = None
     block_delay: float | None = None
-    busiest: float | None = None
-    """Of the time in which the busiest worker did not wait for a CPU, the share that it was on one."""
+    is_polling: bool = False
+    """Whether the workers wait for completions on a CPU: their CPU time is no work then, and not among these signals."""
+    cpu_bound_share: float | None = None
+    """Part of the operations that came from workers that had nothing left of the CPU time that they got."""
     user_share: float | None = None
     """Part of the CPU time that was not the kernel's."""
     cpus: int | None = None
+    """Those that the workers may run on."""
+    is_confined: bool = False
+    """Whether the machine has more."""
     own_cpus: float | None = None
-    """CPUs that the load kept busy."""
+    """How many of them the load kept busy."""
+    cpu_users: str = ""
+    """Who used the machine's CPUs, in words."""
     is_crowded: bool = False
     """No CPU was free, and other programs had a part of them."""
     held_up_by: HeldUpBy | None = None
@@ -128,15 +135,36 @@ class Signals:
         return bool(self.cpus and self.own_cpus is not None and self.own_cpus >= thresholds.OWN_CPU_SHARE * self.cpus)
 
     @property
+    def cpu_wait(self) -> float:
+        """Share of the time that the workers spent on operations in which they were ready to run and had no CPU."""
+        busy = 1 - (self.idle or 0.0)
+        return min(1.0, (self.run_delay or 0.0) / busy) if busy > 0 else 0.0
+
+    @property
+    def is_robbed(self) -> bool:
+        """Whether the hypervisor gave a part of the CPU time to others."""
+        return self.steal is not None and self.steal > thresholds.STEAL_SHARE
+
+    @property
+    def is_delayed(self) -> bool:
+        """Whether the workers waited long for a CPU that the load did not fill, nor a limit took from it."""
+        waited = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
+        return waited and not self.takes_all_cpus and self.throttled < thresholds.THROTTLED_SHARE
+
+    @property
     def neighbours(self) -> str | None:
         """What others, or who shares a CPU with whom, took of the CPUs, in words; None: nothing to speak of."""
-        if self.steal is not None and self.steal > thresholds.STEAL_SHARE:
-            return f"the hypervisor gave {100 * self.steal:.0f} % of the CPU time to others"
-        delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
-        if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
-            return "no CPU was free, and not for the load alone" if self.is_crowded else None
+        if self.is_robbed:
+            return f"the hypervisor gave {100 * (self.steal or 0):.0f} % of the CPU time to others"
+        if not self.is_delayed:
+            is_crowded = self.is_crowded and not self.takes_all_cpus
+            return "no CPU was free, and not for the load alone" if is_crowded else None
+        return self.waited_for_cpu
+
+    @property
+    def waited_for_cpu(self) -> str:
+        """How long the workers waited for a CPU, and who had it, in words."""
         waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
         if self.held_up_by is not None:
             return f"{waited}, behind {_HELD_UP_BY[self.held_up_by]}"
-        is_known = self.cpus is not None and self.own_cpus is not None
-        return f"{waited}, and not for each other" if is_known else waited
+        return f"{waited}; {self.cpu_users}" if self.cpu_users else waited

@@ -33,13 +33,13 @@ def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
     """Find the modes of a histogram, the lowest first; none where it is empty.
 
     Args:
-        values: Above zero, shape `(n,)`, in any order.
+        values: Shape `(n,)`, in any order; what is below 1 counts as 1.
         counts: How often each was met.
     """
     total = int(counts.sum())
     if not total:
         return ()
-    classes = np.floor(np.log2(values) * _CLASSES_PER_OCTAVE).astype(np.int64)
+    classes = np.floor(np.log2(np.maximum(values, 1.0)) * _CLASSES_PER_OCTAVE).astype(np.int64)
     first = int(classes.min()) - 1
     # An empty class at both ends, so that a peak there is one.
     bins = np.bincount(classes - first, counts, minlength=int(classes.max()) - first + 2).astype(np.float64)
