@@ -98,13 +98,17 @@ def on_a_disk_below(
         )
 
 
+READ_ONCE = 'op = { op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "4KiB" }'
+
+
 @contextmanager
 def alone(
-    _folder: Path, *, job: str, cold: bool = False, is_on_file: bool = False, flush_ms: float = 0
+    _folder: Path, *, job: str, is_one_pass: bool = False, is_on_file: bool = False, flush_ms: float = 0
 ) -> Iterator[Scene]:
     """A load whose operations and requests are not the same, on a disk that nobody else uses, or on a file there."""
+    keys, seconds = ('cache = "cold"', None) if is_one_pass else ("", 3)
     with (
-        true_disk("ext4", size_bytes=2 * SMALLEST["ext4"], most_per_s=2000, flush_ms=flush_ms) as disk,
+        true_disk("ext4", size_bytes=2 * SMALLEST["ext4"], most_per_s=300, flush_ms=flush_ms) as disk,
         ExitStack() as undo,
     ):
         directory = disk.directory
@@ -113,7 +117,7 @@ def alone(
             directory = undo.enter_context(filesystem(device, "ext4", mkfs_options=BLOCKS["ext4"]))
         yield Scene(
             directory=directory,
-            load=only(job, keys='cache = "cold"' if cold else "", sets=data("32MiB")),
+            load=only(job, seconds=seconds, keys=keys, sets=data("80MiB" if is_one_pass else "32MiB")),
             names_it=lambda said: not {"foreign-io", "write-back-before"} & said.findings.keys(),
         )
 
@@ -252,6 +256,7 @@ CASES = (
     ),
     Case(
         cause="somebody else on the disk below a loop device",
+        is_in_suite=True,
         plant=on_a_disk_below,
         parameters=(
             {"own_kib": 4, "other_kib": 8, "most_per_s": 300, "others": "beside"},
@@ -274,7 +279,8 @@ CASES = (
         cause="alone, and others are not blamed for what the kernel merges, splits, reads ahead or writes back",
         plant=alone,
         parameters=(
-            {"job": 'op = { op = "read", set = "data", access = "sequential", size = "4KiB" }', "cold": True},
+            {"job": READ_ONCE, "is_one_pass": True},
+            {"job": READ_ONCE, "is_one_pass": True, "is_on_file": True},
             {"job": at_depth(16), "is_on_file": True},
             {"job": 'op = { op = "write", set = "data", access = "random", size = "16KiB" }', "is_on_file": True},
             {"job": at_depth(8, STREAM_OUT.replace("128KiB", "4KiB"))},
