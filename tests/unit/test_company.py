@@ -295,7 +295,26 @@ def volume_on(*lower: str, kind: str, dm_name: str = "volume") -> dict[str, Fact
     return facts
 
 
+def two_partitions(kind: str) -> dict[str, FactValue]:
+    """Two partitions of vda below one file system, or one array; the facts have one of those that the disk carries."""
+    is_array = kind.startswith("md")
+    names = ("md0", "vda1", "vda2", "vda") if is_array else ("vda1", "vda2", "vda")
+    kinds = (kind, "partition", "partition", "disk") if is_array else ("partition", "partition", "disk")
+    carries = ("file system", "0", "0", "1") if is_array else ("file system", "file system", "0")
+    facts: dict[str, FactValue] = {"target.target.device.diskstats": ("md0",) if is_array else ("vda1", "vda2")}
+    for place, values in enumerate(zip(names, kinds, carries, strict=True)):
+        facts |= dict(zip((f"{PATH}.{place}.{key}" for key in ("name", "kind", "carries")), values, strict=True))
+    return facts
+
+
+def thin_volume(*, kind: str) -> dict[str, FactValue]:
+    """A volume on a pool: what is written for the first time is zeroed before."""
+    pool = {f"{PATH}.1.kind": kind, f"{PATH}.1.dm_name": "group-pool-tpool"}
+    return {**volume_on("dm-1", kind=kind, dm_name="group-volume"), **pool}
+
+
 OWN = reads(100, 4 * KIB)
+HALF = reads(50, 4 * KIB)
 TWICE = Did(reads=200, read=200 * 4 * KIB, read_s=2.0)
 
 
@@ -315,6 +334,10 @@ TWICE = Did(reads=200, read=200 * 4 * KIB, read_s=2.0)
         (volume_on("vda", kind="lvm", dm_name="group-with--hyphen"), {"dm-0": OWN, "vda": TWICE}, "vda, below dm-0,"),
         # A part of a volume, such as a thin pool; several devices; checksums; RAID.
         (volume_on("vda", kind="lvm", dm_name="group-pool-tpool"), {"dm-0": OWN, "vda": TWICE}, None),
+        (two_partitions("md-raid0"), {"md0": OWN, "vda1": HALF, "vda2": HALF, "vda": OWN}, None),
+        (two_partitions("btrfs"), {"vda1": HALF, "vda2": HALF, "vda": OWN}, None),
+        (thin_volume(kind="lvm"), {"dm-0": OWN, "dm-1": TWICE}, None),
+        (thin_volume(kind="dm"), {"dm-0": OWN, "dm-1": TWICE}, None),
         (volume_on("vda", "vdb", kind="dm"), {"dm-0": OWN, "vda": TWICE, "vdb": TWICE}, None),
         (volume_on("vda", kind="integrity"), {"dm-0": OWN, "vda": TWICE}, None),
         (volume_on("vda", kind="md-raid1"), {"dm-0": OWN, "vda": TWICE}, None),

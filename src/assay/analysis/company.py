@@ -22,9 +22,9 @@ from collections.abc import Mapping, Sequence
 
 from assay.analysis import thresholds
 from assay.analysis.case import Case
-from assay.analysis.device import busiest_share
+from assay.analysis.device import busiest_share, devices_of
 from assay.analysis.layers import IN_PLACE, Below, largest_request_bytes, layers_below
-from assay.analysis.record import PhaseRecord
+from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
@@ -135,7 +135,7 @@ def on_own_devices(case: Case, *, however_idle: bool = False) -> Company | None:
         however_idle: Leave the time in which the devices were busy out of it.
     """
     devices, span = case.subject.devices_of_all, case.window.counted
-    if devices is None or not case.window.is_resolved or _are_on_each_other(case, devices):
+    if devices is None or not case.window.is_resolved or _are_on_each_other(case):
         return None
     did, read = _did(case.record, devices, span), _own_reads(case)
     if did["read_bytes"] is None or did["write_bytes"] is None or read is None:
@@ -151,7 +151,7 @@ def on_devices_below(case: Case) -> Sequence[Company]:
     found = []
     for below in _below(case):
         did, passed = (_did(case.record, names, span) for names in ((below.name,), below.above))
-        if below.name in devices or None in (*did.values(), *passed.values()):
+        if below.name in _used(case) or None in (*did.values(), *passed.values()):
             continue
         own = {way: _passed_on(case, below, passed, way) for way in _WAYS}
         flushes = passed["flushes"] or 0.0
@@ -159,13 +159,25 @@ def on_devices_below(case: Case) -> Sequence[Company]:
     return found
 
 
+def _runs(case: Case) -> Sequence[RunRecord]:
+    """Give the runs of all clients of the machine."""
+    return (case.run,) if case.run.machine is None else tuple(case.run.machine.clients.values())
+
+
 def _below(case: Case) -> Sequence[Below]:
-    return layers_below(case.run, case.subject.targets_of_all)
+    return layers_below(_runs(case), case.subject.targets_of_all)
 
 
-def _are_on_each_other(case: Case, devices: tuple[str, ...]) -> bool:
-    """Whether a device of the phase serves another one of it: the load's I/O is in the counters of both."""
-    return not {below.name for below in _below(case)}.isdisjoint(devices)
+def _used(case: Case) -> frozenset[str]:
+    """Name the devices that the load itself uses."""
+    return frozenset(
+        name for run in _runs(case) for target in case.subject.targets_of_all for name in devices_of(run, target)
+    )
+
+
+def _are_on_each_other(case: Case) -> bool:
+    """Whether a device of the load serves another one of it: the load's I/O is in the counters of both."""
+    return not {below.name for below in _below(case)}.isdisjoint(_used(case))
 
 
 def _did(record: PhaseRecord, devices: Sequence[str], span: Span) -> Mapping[str, float | None]:
