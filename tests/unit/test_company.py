@@ -43,10 +43,15 @@ class Did:
 
 
 def counters(
-    fetched_per_s: float, devices: Mapping[str, Did], *, busy_share: float = 1.0, seconds: float = SECONDS
+    fetched_per_s: float,
+    devices: Mapping[str, Did],
+    *,
+    busy_share: float = 1.0,
+    seconds: float = SECONDS,
+    dirty_bytes: float = 0,
 ) -> Counters:
     """Counters of a run."""
-    others: dict[tuple[str, str, str], tuple[float, float]] = {}
+    others = {("vmstat", "", "nr_dirty"): (dirty_bytes / 4096, 0.0), ("vmstat", "", "nr_writeback"): (0.0, 0.0)}
     for name, did in devices.items():
         grown = {
             "reads": did.reads,
@@ -77,6 +82,7 @@ def measure(
     open_flags: plan.OpenFlags = DIRECT,
     facts: Mapping[str, FactValue] = QUEUE,
     busy_share: float = 1.0,
+    dirty_bytes: float = 0,
 ) -> Result:
     """Measure operations of a size at a rate, one after the other, for 10 s; reads come from the device."""
     name = kind.value
@@ -85,7 +91,8 @@ def measure(
     run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts={**BLOCK_BACKED, **facts})
     stream = steady_stream(per_s=per_s, seconds=SECONDS, latency_ns=NS // per_s, bytes_each=size_bytes, operation=name)
     fetched = per_s * size_bytes if kind is plan.OpKind.READ else 0
-    run.phase([stream], seconds=SECONDS, direct=direct, counters=counters(fetched, devices, busy_share=busy_share))
+    grown = counters(fetched, devices, busy_share=busy_share, dirty_bytes=dirty_bytes)
+    run.phase([stream], seconds=SECONDS, direct=direct, counters=grown)
     (result,) = judged(run.end()).results
     return result
 
@@ -191,6 +198,16 @@ def test_flushes_of_a_load_that_only_reads_are_others_and_no_part_of_its_latency
     assert " of them flushes: others used it too." in found.text
     assert result.limiter is not None
     assert "flush" not in " ".join(result.limiter.evidence)
+
+
+@pytest.mark.parametrize(("flushes", "id_"), [(5, "write-back-before"), (20, "foreign-io")])
+def test_writes_that_somebody_flushes_are_not_what_was_dirty_before(flushes: float, id_: str) -> None:
+    did = Did(reads=95, read=95 * 4 * KIB, read_s=0.5, writes=95, written=95 * 4 * KIB, write_s=0.5, flushes=flushes)
+
+    found = company(measure(per_s=95, size_bytes=4 * KIB, devices={"vda": did}, dirty_bytes=64 * MIB))
+
+    assert found is not None
+    assert found.id == id_
 
 
 def test_few_long_flushes_of_others_count_for_their_time() -> None:

@@ -109,6 +109,8 @@ FOREIGN_SHARE = 0.05
 """A disagreement of counters below this share of the bytes read is not worth a word."""
 FOREIGN_SHARE_WEAK, FOREIGN_SHARE_NO = 0.10, 0.50
 """Others' share of a device at most, above which a number is weak, and at least, above which it is not trusted."""
+WRITE_BACK_FLUSHES = 0.10
+"""Flushes for each write of others, above which programs flush them; write-back flushes with a commit, each few seconds."""
 FOREIGN_BYTES_PER_S = 1e5
 """Others' I/O below this is what a system at rest does: journals and logs. A request counts as a page at least."""
 DISCARD_SHARE = 0.10

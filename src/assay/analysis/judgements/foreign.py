@@ -55,7 +55,7 @@ def _earlier_writes(case: Case, company: Company) -> Finding | None:
     """Name what was dirty in memory when the window began, if it is most of what others wrote; write-back flushes little."""
     written, flushes = company.parts["write"], company.parts["flush"]
     dirty = _dirty_before(case)
-    is_flushed = (flushes.requests or 0.0) > thresholds.MOST_OF_IT * (written.requests or 0.0)
+    is_flushed = (flushes.requests or 0.0) > thresholds.WRITE_BACK_FLUSHES * (written.requests or 0.0)
     is_most = written.bytes >= thresholds.MOST_OF_IT * company.bytes and dirty >= thresholds.MOST_OF_IT * written.bytes
     if not is_most or is_flushed or company.above:
         return None
