@@ -29,6 +29,26 @@ while True:
     has_begun = True
 """
 
+# Overwrites its file from the start on, again and again; says so after its first write.
+_WRITER = """
+import mmap, os, select, sys
+block, pause_s, is_durable = int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "1"
+descriptor = os.open(sys.argv[1], os.O_WRONLY | (0 if is_durable else os.O_DIRECT))
+places = range(0, os.fstat(descriptor).st_size // block * block, block)
+buffer = mmap.mmap(-1, block)
+has_begun = False
+while True:
+    for at in places:
+        os.pwritev(descriptor, [buffer], at)
+        if is_durable:
+            os.fdatasync(descriptor)
+        if not has_begun:
+            os.write(1, b"begun")
+        has_begun = True
+        if select.select([0], [], [], pause_s)[0]:
+            sys.exit()
+"""
+
 
 @contextmanager
 def cpu_hog(cpu: int, *, count: int = 1) -> Iterator[None]:
@@ -60,19 +80,43 @@ def disk_reader(
         pause_s: After each read.
         prefix: Words in front of their command.
     """
+    with _new_file(folder, size_bytes) as file, ExitStack() as undo:
+        words = [*prefix, sys.executable, "-c", _READER, str(file), str(block_bytes), str(pause_s)]
+        for _ in range(count):
+            _begun(undo, words)
+        yield
+
+
+@contextmanager
+def disk_writer(
+    folder: Path, *, block_bytes: int, pause_s: float = 0, is_durable: bool = False, size_bytes: int = 8 << 20
+) -> Iterator[None]:
+    """Have a program overwrite a file over and over, as fast as its device and its pauses let it.
+
+    Args:
+        folder: Where the file is made.
+        block_bytes: Of one write.
+        pause_s: After each write.
+        is_durable: It writes through the page cache and flushes each write (fdatasync); else with O_DIRECT.
+        size_bytes: Of the file.
+    """
+    with _new_file(folder, size_bytes) as file, ExitStack() as undo:
+        words = [str(file), str(block_bytes), str(pause_s), str(int(is_durable))]
+        _begun(undo, [sys.executable, "-c", _WRITER, *words])
+        yield
+
+
+@contextmanager
+def _new_file(folder: Path, size_bytes: int) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(prefix="assay-neighbour-", dir=folder)
     file = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as out:
-            for _ in range(size_bytes // block_bytes):
-                out.write(os.urandom(block_bytes))
+            while out.tell() < size_bytes:
+                out.write(os.urandom(min(1 << 20, size_bytes - out.tell())))
             out.flush()
             os.fsync(out.fileno())
-        with ExitStack() as undo:
-            words = [*prefix, sys.executable, "-c", _READER, str(file), str(block_bytes), str(pause_s)]
-            for _ in range(count):
-                _begun(undo, words)
-            yield
+        yield file
     finally:
         file.unlink()
 

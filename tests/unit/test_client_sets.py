@@ -1192,6 +1192,7 @@ def beside(vda_bytes: int, *, device: str = "vda", cpus: float = 0.5, run_delay:
         process_cpu_ns=round(cpus * 10 * NS),
         process_read_bytes=OWN_BYTES,
         devices={"vda": (vda_bytes, 0), "vdb": (OWN_BYTES, 0)},
+        device_ns=9 * NS,
         cpu_ns={"user_ns": 50 * NS, "idle_ns": 30 * NS},
         run_delay=run_delay,
         energy_uj={"package-0": 10**9},

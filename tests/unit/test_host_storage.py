@@ -70,6 +70,30 @@ def test_dm_crypt_on_md_is_counted_at_the_top_and_walked_to_each_disk(machine: F
     assert path.devices[0].value("dm_name") == "vault"
 
 
+@pytest.mark.parametrize(
+    ("uuid", "kind"),
+    [
+        ("CRYPT-LUKS2-0123-vault", "crypt"),
+        ("CRYPT-INTEGRITY-0123-vault", "integrity"),
+        ("CRYPT-SUBDEV-0123-vault_dif", "integrity"),
+        ("CRYPT-VERITY-0123-vault", "verity"),
+        ("LVM-0123", "lvm"),
+        ("", "dm"),
+    ],
+)
+def test_volumes_that_keep_checksums_are_told_from_those_that_map_blocks(
+    machine: FakeMachine, uuid: str, kind: str
+) -> None:
+    machine.disk("sda", "8:0", queue__max_segments="126")
+    machine.virtual("dm-0", "253:0", slaves=("sda",), dm__uuid=uuid, dm__name="vault")
+    machine.mount("253:0", "/vault", "xfs", "/dev/mapper/vault")
+
+    volume, disk = path_of(machine, "/vault").devices
+
+    assert (volume.kind, volume.value("dm_name")) == (kind, "vault")
+    assert disk.value("max_segments") == 126
+
+
 def test_btrfs_on_two_devices_is_counted_on_both_though_its_super_block_has_none(machine: FakeMachine) -> None:
     machine.disk("sda", "8:0")
     machine.disk("sdb", "8:16")

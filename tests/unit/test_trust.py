@@ -269,7 +269,7 @@ def test_what_others_write_beside_direct_writes_is_told() -> None:
     own = len(stream.done_ns) * BLOCK
 
     def measured(written: float) -> Result:
-        counters = Counters(process_cpu_ns=NS, devices={"vda": (0, round(written))}, device_ns=NS)
+        counters = Counters(process_cpu_ns=NS, devices={"vda": (0, round(written))}, device_ns=5 * NS)
         return only(run_of(stream, seconds=5, job=job, counters=counters, cache=plan.CacheCondition.AS_IS))
 
     assert measured(1.1 * own).trust.level is TrustLevel.YES

@@ -5,11 +5,13 @@ import functools
 
 from assay import events
 from assay.analysis import device
+from assay.analysis.layers import queue_facts
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.analysis.shared_machine import on_machine
 from assay.plan import Job
+from assay.plan.durability import can_flush
 from assay.plan.op_rules import MOVES_DATA
 from assay.plan.walk import job_ops, job_sets
 
@@ -71,7 +73,7 @@ class Subject:
     @property
     def is_direct(self) -> bool:
         """Whether the page cache was passed by; a phase that was cut does not say, then what the Plan asked for."""
-        return not self.touches_memory and (self.facts.direct if self.facts else direct_wanted(self.job))
+        return not self.touches_memory and _is_direct(self.record, self.job)
 
     @property
     def is_on_a_host(self) -> bool:
@@ -105,17 +107,29 @@ class Subject:
         Those of all clients on its machine. None where these are not known, or where one of them has data on others too: its
         part in it cannot be told.
         """
-        direction, mine = self.operation.direction, frozenset(self.devices or ())
-        if direction is None or not mine:
-            return None
-        total = on_machine(
-            self.run,
-            self.record,
-            span,
-            ("bytes", direction, mine),
-            lambda run, record, own_span: _bytes_on(run, record, direction, mine, own_span),
-        )
+        direction, devices = self.operation.direction, self.devices
+        total = None if direction is None else self._total_on(devices, direction, "bytes", span)
         return None if total is None else int(total)
+
+    def total_on_devices(self, direction: str, column: str, span: Span) -> float | None:
+        """Return the `ops` or `bytes` that the recorded operations of a direction did on the devices of the phase."""
+        return self._total_on(self.devices_of_all, direction, column, span)
+
+    def _total_on(self, devices: tuple[str, ...] | None, direction: str, column: str, span: Span) -> float | None:
+        mine = frozenset(devices or ())
+
+        def done(run: RunRecord, record: PhaseRecord, own_span: Span) -> float | None:
+            return _total_on(run, record, mine, (direction, column), own_span)
+
+        return on_machine(self.run, self.record, span, (column, direction, mine), done) if mine else None
+
+    def bytes_in_flight(self, span: Span) -> float:
+        """Return how many bytes the jobs of the phase keep in flight at most, of all clients of its machine."""
+
+        def asked(run: RunRecord, record: PhaseRecord, _: Span) -> float:
+            return float(sum(_bytes_in_flight(run, record, job) for job in record.phase.jobs))
+
+        return on_machine(self.run, self.record, span, "in flight", asked) or 0.0
 
     def fetched_bytes(self, span: Span) -> float | None:
         """Return what the kernel fetched in a span for all clients of its machine that use devices of its phase."""
@@ -143,6 +157,21 @@ class Subject:
         return _devices_of_phase(self.run, self.record)
 
     @property
+    def targets_of_all(self) -> tuple[str, ...]:
+        """Names of the targets of everything that the phase works on."""
+        return _targets_of_phase(self.run, self.record)
+
+    @property
+    def waits_for_flushes(self) -> bool:
+        """Whether its job can have a device flush its cache."""
+        return _can_flush(self.record, self.job)
+
+    @property
+    def can_flush(self) -> bool:
+        """Whether a job of its phase can."""
+        return any(_can_flush(self.record, job) for job in self.record.phase.jobs)
+
+    @property
     def is_plain_direct(self) -> bool:
         """Whether its writes go by the page cache, and change no more than the data of files that are there."""
         kinds = {op.op for op in job_ops(self.job)}
@@ -156,12 +185,40 @@ class Subject:
 
 
 def _devices_of_phase(run: RunRecord, record: PhaseRecord) -> tuple[str, ...] | None:
-    targets = dict.fromkeys(run.plan.file_set(name).target for job in record.phase.jobs for name in job_sets(job))
-    return _devices_of(run, tuple(targets))
+    return _devices_of(run, _targets_of_phase(run, record))
 
 
-def _bytes_on(run: RunRecord, record: PhaseRecord, direction: str, devices: frozenset[str], span: Span) -> int | None:
-    """Give what the operations of a phase moved of what lies on devices; None where one has data on others too."""
+def _targets_of_phase(run: RunRecord, record: PhaseRecord) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run.plan.file_set(name).target for job in record.phase.jobs for name in job_sets(job)))
+
+
+def _is_direct(record: PhaseRecord, job: Job) -> bool:
+    facts = record.job_facts(job.name)
+    return facts.direct if facts else direct_wanted(job)
+
+
+def _can_flush(record: PhaseRecord, job: Job) -> bool:
+    return can_flush(job, is_direct=_is_direct(record, job))
+
+
+def _bytes_in_flight(run: RunRecord, record: PhaseRecord, job: Job) -> float:
+    """Give what one job has under way at once: of reads through the page cache, read-ahead has two windows of a file."""
+    sizes = [0.0]
+    for name in record.counted_once(job.name):
+        rows = record.rows(job.name, name)
+        sizes.append(rows.total("bytes") / max(1, rows.total("ops")))
+    ahead = 0
+    if not _is_direct(record, job):
+        targets = tuple(dict.fromkeys(run.plan.file_set(name).target for name in job_sets(job)))
+        ahead = 2 * max(queue_facts(run, targets, "read_ahead_bytes"), default=0)
+    return job.workers * job.queue_depth * (max(sizes) + ahead)
+
+
+def _total_on(
+    run: RunRecord, record: PhaseRecord, devices: frozenset[str], what: tuple[str, str], span: Span
+) -> int | None:
+    """Give what the operations of a phase did on devices, by direction and column; None where one has data on others too."""
+    direction, column = what
     total = 0
     for job, operation in record.moving(direction):
         theirs = frozenset(_devices_of(run, _targets_of(run, job, operation)) or ())
@@ -169,7 +226,7 @@ def _bytes_on(run: RunRecord, record: PhaseRecord, direction: str, devices: froz
             continue
         if theirs != devices:
             return None
-        total += record.rows(job.name, operation.name).total("bytes", span)
+        total += record.rows(job.name, operation.name).total(column, span)
     return total
 
 

@@ -103,11 +103,11 @@ DEVICE_MISMATCH = 0.15
 FOREIGN_SHARE = 0.05
 """A disagreement of counters below this share of the bytes read is not worth a word."""
 FOREIGN_SHARE_WEAK, FOREIGN_SHARE_NO = 0.10, 0.50
-"""Of the bytes that a device moved, the part of others from where on a number is weak, and not to be trusted."""
+"""Others' share of a device at most, above which a number is weak, and at least, above which it is not trusted."""
+WRITE_BACK_FLUSHES = 0.10
+"""Flushes for each write of others, above which programs flush them; write-back flushes with a commit, each few seconds."""
 FOREIGN_BYTES_PER_S = 1e5
-"""Others' I/O below this moves nothing on any device."""
-USED_SHARE = 0.05
-"""Of the time, below which a device was hardly used, so that others' I/O on it moved nothing."""
+"""Others' I/O below this is what a system at rest does: journals and logs. A request counts as a page at least."""
 DISCARD_SHARE = 0.10
 """Of the time, in which a device was busy with discards, from where on that slows others down."""
 REFAULT_SHARE = 0.05

@@ -26,6 +26,7 @@ _QUEUE: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (
     ("nr_requests", "nr_requests", int),
     ("read_ahead_bytes", "read_ahead_kb", kib_to_bytes),
     ("max_io_bytes", "max_sectors_kb", kib_to_bytes),
+    ("max_segments", "max_segments", int),
     ("write_cache", "write_cache", str),
     ("write_back_throttle_us", "wbt_lat_usec", int),
     ("counts_io", "iostats", flag),
@@ -47,6 +48,9 @@ _OF_KIND: dict[str, tuple[tuple[str, str, Callable[[str], FactValue]], ...]] = {
     "zram": (("zram_algorithm", "comp_algorithm", chosen),),
 }
 
+_CHECKSUMMED = {"INTEGRITY": "integrity", "SUBDEV": "integrity", "VERITY": "verity"}
+"""What cryptsetup names volumes that read and write checksums besides (lib/libcryptsetup.h, DM_*_PREFIX)."""
+
 _MEMORY_KINDS = frozenset({"zram", "ram", "pmem"})
 
 
@@ -56,7 +60,7 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As in /sys/class/block."""
     kind: str
-    """`disk`, `partition`, `loop`, `lvm`, `crypt`, `multipath`, `dm`, `md-raid1`, `zram`, `ram`, `pmem` ..."""
+    """`disk`, `partition`, `loop`, `lvm`, `crypt`, `integrity`, `multipath`, `dm`, `md-raid1`, `zram`, `ram`, `pmem` ..."""
     carries: str | None
     """Name of the layer above; None for the one that the file system is mounted on."""
     facts: tuple[Fact, ...]
@@ -98,7 +102,9 @@ def _kind(tree: SystemTree, name: str) -> str:
         return f"md-{tree.read(f'{folder}/md/level').text or 'unknown'}"
     if tree.at(f"{folder}/dm").exists():
         # The prefix of the uuid names who made the table (dm-uevent.txt); the rest identifies the volume.
-        prefix = (tree.read(f"{folder}/dm/uuid").text or "").partition("-")[0]
+        prefix, _, rest = (tree.read(f"{folder}/dm/uuid").text or "").partition("-")
+        if prefix == "CRYPT" and (sums := _CHECKSUMMED.get(rest.partition("-")[0])):
+            return sums
         return {"CRYPT": "crypt", "LVM": "lvm", "mpath": "multipath"}.get(prefix, "dm")
     virtual = re.match(r"(loop|zram|ram|pmem|nbd|rbd|drbd|bcache)\d+$", name)
     return virtual.group(1) if virtual else "disk"
@@ -143,7 +149,7 @@ def _facts(tree: SystemTree, name: str, kind: str) -> tuple[Fact, ...]:
             fact("firmware", tree.first(f"{folder}/device/firmware_rev", f"{folder}/device/rev")),
             _serial_hash(tree, folder),
         ]
-    if kind in {"lvm", "crypt", "multipath", "dm"}:
+    if kind in {"lvm", "crypt", "multipath", "dm", *_CHECKSUMMED.values()}:
         facts.append(fact("dm_name", tree.read(f"{folder}/dm/name")))
     family = kind.partition("-")[0]
     facts += [fact(key, tree.read(f"{folder}/{path}"), convert) for key, path, convert in _OF_KIND.get(family, ())]

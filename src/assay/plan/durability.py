@@ -6,7 +6,7 @@ from typing import NamedTuple
 from assay.plan.actions import Action, Choice, Do, Every, Group, Repeat, Script
 from assay.plan.jobs import Job
 from assay.plan.op_rules import CHANGES, FLUSHES, WRITES
-from assay.plan.operations import FromSet, Op, Own, Slot
+from assay.plan.operations import FromSet, Op, OpKind, Own, Slot
 from assay.plan.phases import Phase
 from assay.plan.walk import job_ops
 
@@ -35,6 +35,17 @@ def changes_per_flush(job: Job, ops: Sequence[Op], single_files: Collection[str]
     counts = [_to_flush(job.body.actions, op, ops, single_files) for op in changes]
     known = [count.each for count in counts if count and count.each is not None]
     return max(known) if len(known) == len(changes) else None
+
+
+def can_flush(job: Job, *, is_direct: bool) -> bool:
+    """Whether a job can make a device flush its cache: not one that only reads, or writes data past the page cache."""
+    ops = tuple(job_ops(job))
+    kinds = {op.op for op in ops}
+    changes = kinds & CHANGES
+    if kinds & (FLUSHES | {OpKind.SPAWN}):
+        return True
+    is_durable = job.open.sync or job.open.dsync or any(op.flags.dsync for op in ops)
+    return bool(changes) and (is_durable or not is_direct or not changes <= WRITES)
 
 
 class _Count(NamedTuple):

@@ -201,7 +201,8 @@ class Case:
     """The first are those of the suite."""
     expected: Expected
     is_in_suite: bool = False
-    """Planted by `make test`: one case for each limiter, and one for each ceiling of trust. `make prove` plants all."""
+    """Planted by `make test`: one case for each limiter, one for each ceiling of trust, and one that needs facts of
+    several devices. `make prove` plants all."""
     takes_cpus: bool = False
     """Whether it is planted that somebody waits for a CPU."""
 

@@ -1,27 +1,33 @@
-"""Causes on the device's other side: somebody else uses it, or one of several members is slow."""
+"""Causes on the device's other side: somebody else uses it or what lies below it, or one of several members is slow."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from e2e.command import Assay
 from e2e.planted.case import SLOW_DEVICE, Case, Expected, Said, Scene
-from e2e.planted.loads import RANDOM_READ, data, only
-from e2e.planted.storage import delayed_disk, true_disk
-from testbed.devices import MIB, seen_at
-from testbed.neighbours import disk_reader
+from e2e.planted.loads import DSYNC_WRITE, RANDOM_READ, STREAM, STREAM_OUT, at_depth, data, only
+from e2e.planted.storage import BLOCKS, SMALLEST, LoggingDisk, delayed_disk, true_disk
+from testbed.devices import MIB, filesystem, loop_device, seen_at
+from testbed.neighbours import disk_reader, disk_writer
 from testbed.throttle import blkio_limit
 
 KIB = 1024
 
 
+def random_reads(kib: int) -> str:
+    """A job that reads past the page cache, all over a file."""
+    return f'direct = "on"\nop = {{ op = "read", set = "data", access = "random", size = "{kib}KiB" }}'
+
+
 @contextmanager
-def other_reader(_folder: Path, *, own_kib: int, other_kib: int, least: float, most: float) -> Iterator[Scene]:
-    """A device that serves requests in turns, and two who ask: the sizes of what they ask for are their shares."""
-    job = f'direct = "on"\nop = {{ op = "read", set = "data", access = "random", size = "{own_kib}KiB" }}'
+def other_reader(
+    _folder: Path, *, own_kib: int, other_kib: int, least: float, most: float, count: int = 1
+) -> Iterator[Scene]:
+    """A device that serves requests in turns, and several who ask: the sizes of what they ask for are their shares."""
     with (
         true_disk(most_per_s=400) as disk,
-        disk_reader(disk.directory, block_bytes=other_kib * KIB, size_bytes=KIB * KIB),
+        disk_reader(disk.directory, block_bytes=other_kib * KIB, size_bytes=KIB * KIB, count=count),
     ):
 
         def took(_said: Said) -> bool:
@@ -30,7 +36,105 @@ def other_reader(_folder: Path, *, own_kib: int, other_kib: int, least: float, m
             during = [each.length_bytes for each in log[own[0] : own[-1] + 1] if each.kind == "R"]
             return least <= 1 - len(own) * own_kib * KIB / sum(during) <= most
 
-        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), took=took)
+        yield Scene(directory=disk.directory, load=only(random_reads(own_kib), sets=data("8MiB")), took=took)
+
+
+def share_of_others(disk: LoggingDisk, own_bytes: int, kinds: str) -> float:
+    """Others' share of a device's requests, from the first of the load's reads to the last; they have another size."""
+    log = disk.truth.log()
+    own = [at for at, each in enumerate(log) if (each.kind, each.length_bytes) == ("R", own_bytes)]
+    during = [each for each in log[own[0] : own[-1] + 1] if each.kind in kinds]
+    return 1 - len(own) / len(during)
+
+
+@contextmanager
+def small_requests(_folder: Path, *, own_kib: int, other_kib: int, most_per_s: int) -> Iterator[Scene]:
+    """A device that serves so many requests a second, whatever their size, and another who makes half of them."""
+    with (
+        true_disk(most_per_s=most_per_s) as disk,
+        disk_reader(disk.directory, block_bytes=other_kib * KIB, size_bytes=KIB * KIB),
+    ):
+        yield Scene(
+            directory=disk.directory,
+            load=only(random_reads(own_kib), sets=data("8MiB")),
+            took=lambda _said: 0.3 <= share_of_others(disk, own_kib * KIB, "R") <= 0.7,
+        )
+
+
+@contextmanager
+def flushes(_folder: Path, *, own_kib: int, flush_ms: int) -> Iterator[Scene]:
+    """Another who makes each of its small writes durable, on a device that reads nothing while it flushes."""
+    with true_disk(flush_ms=flush_ms) as disk, disk_writer(disk.directory, block_bytes=4 * KIB, is_durable=True):
+        yield Scene(
+            directory=disk.directory,
+            load=only(random_reads(own_kib), sets=data("8MiB")),
+            took=lambda _said: share_of_others(disk, own_kib * KIB, "RWF") >= 0.3,
+            names_it=lambda said: "flushes" not in " ".join(said.evidence),
+        )
+
+
+@contextmanager
+def on_a_disk_below(
+    _folder: Path, *, own_kib: int, other_kib: int, most_per_s: int, others: str | None
+) -> Iterator[Scene]:
+    """A loop device over a file on a slow disk; others use that disk, `beside` the file or `through` another loop device."""
+    with (
+        true_disk("ext4", size_bytes=2 * SMALLEST["ext4"] + 64 * MIB, most_per_s=most_per_s) as disk,
+        ExitStack() as undo,
+    ):
+
+        def loop() -> Path:
+            device = undo.enter_context(loop_device(SMALLEST["ext4"], backing=disk.directory))
+            return undo.enter_context(filesystem(device, "ext4", mkfs_options=BLOCKS["ext4"]))
+
+        directory = loop()
+        if others is not None:
+            place = disk.directory if others == "beside" else loop()
+            undo.enter_context(disk_reader(place, block_bytes=other_kib * KIB, size_bytes=KIB * KIB))
+        yield Scene(
+            directory=directory,
+            load=only(random_reads(own_kib), sets=data("8MiB")),
+            took=lambda _said: others is None or 0.3 <= share_of_others(disk, own_kib * KIB, "R") <= 0.7,
+        )
+
+
+READ_ONCE = 'op = { op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "4KiB" }'
+
+
+@contextmanager
+def alone(
+    _folder: Path, *, job: str, is_one_pass: bool = False, is_on_file: bool = False, flush_ms: float = 0
+) -> Iterator[Scene]:
+    """A load whose operations and requests are not the same, on a disk that nobody else uses, or on a file there."""
+    keys, seconds = ('cache = "cold"', None) if is_one_pass else ("", 3)
+    with (
+        true_disk("ext4", size_bytes=2 * SMALLEST["ext4"], most_per_s=300, flush_ms=flush_ms) as disk,
+        ExitStack() as undo,
+    ):
+        directory = disk.directory
+        if is_on_file:
+            device = undo.enter_context(loop_device(SMALLEST["ext4"], backing=directory))
+            directory = undo.enter_context(filesystem(device, "ext4", mkfs_options=BLOCKS["ext4"]))
+        yield Scene(
+            directory=directory,
+            load=only(job, seconds=seconds, keys=keys, sets=data("80MiB" if is_one_pass else "32MiB")),
+            names_it=lambda said: not {"foreign-io", "write-back-before"} & said.findings.keys(),
+        )
+
+
+@contextmanager
+def logging(_folder: Path, *, own_kib: int, read_ms: int, write_kib: int, pause_s: float) -> Iterator[Scene]:
+    """Another who writes large blocks now and then: most of the bytes, and next to nothing of the device's time."""
+    with (
+        delayed_disk(read_ms) as disk,
+        disk_writer(disk.directory, block_bytes=write_kib * KIB, pause_s=pause_s),
+    ):
+        yield Scene(
+            directory=disk.directory,
+            load=only(random_reads(own_kib), sets=data("8MiB")),
+            took=lambda said: bool(said.row["throughput_bytes_per_s"] <= 0.5 * write_kib * KIB / pause_s),
+            is_true=lambda said: bool(said.row["iops"] <= 1e3 / read_ms),
+        )
 
 
 @contextmanager
@@ -44,7 +148,6 @@ def within_the_limit(
     mib_per_s: int | None = None,
 ) -> Iterator[Scene]:
     """Others of the control group, who take of what it may have on a device that is idle else."""
-    job = f'direct = "on"\nop = {{ op = "read", set = "data", access = "random", size = "{own_kib}KiB" }}'
     bps = None if mib_per_s is None else mib_per_s * MIB
     with (
         delayed_disk(0) as disk,
@@ -60,7 +163,7 @@ def within_the_limit(
         most_per_s = iops or (bps or 0) / (own_kib * KIB)
         yield Scene(
             directory=disk.directory,
-            load=only(job, sets=data("8MiB")),
+            load=only(random_reads(own_kib), sets=data("8MiB")),
             prefix=group.prefix,
             took=lambda said: bool(0.05 <= said.row["iops"] / most_per_s <= 0.8),
         )
@@ -107,6 +210,8 @@ def slow_member(folder: Path, *, read_ms: tuple[int, int], stop: str = "") -> It
             )
 
 
+COMPANY = Expected(found=frozenset({"foreign-io"}), found_from="weak", trust=frozenset({"weak", "no"}))
+
 CASES = (
     Case(
         cause="somebody else reads 10 to 50 % of the device's bytes",
@@ -119,15 +224,82 @@ CASES = (
         expected=Expected(found=frozenset({"foreign-io"}), found_from="weak", trust=frozenset({"weak", "no"})),
     ),
     Case(
-        cause="somebody else reads over 90 % of the device's bytes",
+        cause="others make most of the device's requests, and read over 90 % of its bytes",
         is_in_suite=True,
         plant=other_reader,
         parameters=(
-            {"own_kib": 4, "other_kib": 128, "least": 0.9, "most": 1.0},
-            {"own_kib": 4, "other_kib": 64, "least": 0.9, "most": 1.0},
-            {"own_kib": 8, "other_kib": 128, "least": 0.9, "most": 1.0},
+            {"own_kib": 4, "other_kib": 128, "least": 0.9, "most": 1.0, "count": 4},
+            {"own_kib": 4, "other_kib": 64, "least": 0.9, "most": 1.0, "count": 3},
+            {"own_kib": 8, "other_kib": 128, "least": 0.9, "most": 1.0, "count": 4},
         ),
         expected=Expected(found=frozenset({"foreign-io"}), found_from="warning", trust=frozenset({"no"})),
+    ),
+    Case(
+        cause="somebody else makes half of the device's requests, small ones",
+        plant=small_requests,
+        parameters=(
+            {"own_kib": 64, "other_kib": 4, "most_per_s": 180},
+            {"own_kib": 128, "other_kib": 4, "most_per_s": 400},
+            {"own_kib": 32, "other_kib": 8, "most_per_s": 300},
+        ),
+        expected=COMPANY,
+    ),
+    Case(
+        cause="somebody else's flushes",
+        plant=flushes,
+        parameters=(
+            {"own_kib": 64, "flush_ms": 5},
+            {"own_kib": 4, "flush_ms": 5},
+            {"own_kib": 16, "flush_ms": 20},
+        ),
+        expected=COMPANY,
+    ),
+    Case(
+        cause="somebody else on the disk below a loop device",
+        is_in_suite=True,
+        plant=on_a_disk_below,
+        parameters=(
+            {"own_kib": 4, "other_kib": 8, "most_per_s": 300, "others": "beside"},
+            {"own_kib": 64, "other_kib": 4, "most_per_s": 200, "others": "beside"},
+            {"own_kib": 4, "other_kib": 8, "most_per_s": 300, "others": "through"},
+            {"own_kib": 64, "other_kib": 4, "most_per_s": 200, "others": "through"},
+        ),
+        expected=COMPANY,
+    ),
+    Case(
+        cause="healthy: alone on a loop device over a file",
+        plant=on_a_disk_below,
+        parameters=(
+            {"own_kib": 4, "other_kib": 0, "most_per_s": 300, "others": None},
+            {"own_kib": 64, "other_kib": 0, "most_per_s": 200, "others": None},
+        ),
+        expected=Expected(is_healthy=True),
+    ),
+    Case(
+        cause="alone, and others are not blamed for what the kernel merges, splits, reads ahead or writes back",
+        plant=alone,
+        parameters=(
+            {"job": READ_ONCE, "is_one_pass": True},
+            {"job": READ_ONCE, "is_one_pass": True, "is_on_file": True},
+            {"job": at_depth(16), "is_on_file": True},
+            {"job": 'op = { op = "write", set = "data", access = "random", size = "16KiB" }', "is_on_file": True},
+            {"job": at_depth(8, STREAM_OUT.replace("128KiB", "4KiB"))},
+            {"job": STREAM.replace("128KiB", "1MiB")},
+            {"job": f"workers = 8\n{STREAM.replace('128KiB', '1MiB')}", "is_on_file": True},
+            {"job": DSYNC_WRITE, "is_on_file": True, "flush_ms": 2},
+            {"job": STREAM_OUT, "is_on_file": True},
+        ),
+        expected=Expected(),
+    ),
+    Case(
+        cause="healthy: somebody else writes a large block now and then",
+        plant=logging,
+        parameters=(
+            {"own_kib": 4, "read_ms": 4, "write_kib": 512, "pause_s": 0.25},
+            {"own_kib": 4, "read_ms": 2, "write_kib": 1024, "pause_s": 0.25},
+            {"own_kib": 8, "read_ms": 10, "write_kib": 512, "pause_s": 0.2},
+        ),
+        expected=Expected(limiter=SLOW_DEVICE, is_healthy=True),
     ),
     Case(
         cause="somebody else in the same limit (control group)",

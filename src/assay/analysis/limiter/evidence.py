@@ -205,16 +205,18 @@ def _device(subject: Subject, span: Span) -> DeviceSignals | None:
     requests = sum(total[name] for name in counted)
     times_ns = sum(total[name.removesuffix("s") + "_ns"] for name in counted)
     moved = sum(total[name.removesuffix("s") + "_bytes"] for name in counted)
+    # Those of a job that asks for none are others', and in no operation of it.
+    flushes = total["flushes"] if subject.waits_for_flushes else 0.0
     used = most_used(subject, span)
     return DeviceSignals(
         names=names,
         utilisation=max(min(1.0, device["io_ns"] / (span.seconds * NS_PER_S)) for device in devices),
         in_flight=total["weighted_io_ns"] / (span.seconds * NS_PER_S),
         await_s=times_ns / requests / NS_PER_S if requests else None,
-        flush_s=total["flush_ns"] / total["flushes"] / NS_PER_S if total["flushes"] else None,
+        flush_s=total["flush_ns"] / flushes / NS_PER_S if flushes else None,
         requests_per_s=requests / span.seconds,
         bytes_per_s=moved / span.seconds,
-        flushes_per_s=total["flushes"] / span.seconds,
+        flushes_per_s=flushes / span.seconds,
         limit_share=used.share if used else None,
         limit=str(used.limit) if used else "",
         is_limit_of_group=used is not None and used.is_of_group,
