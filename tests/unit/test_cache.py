@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 
 from assay import events, plan
+from assay.analysis.rows import HostTable, Span
+from assay.bundle.tables import HOST, OF_STREAM
 from assay.results import Result
 from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
@@ -503,3 +506,78 @@ def test_a_run_is_one_of_memory_where_nine_tenths_of_its_numbers_are(of_storage:
     # 10 of 11 are 91 %, 10 of 12 are 83 %.
     assert sum(result.measures is ServedBy.PAGE_CACHE for result in document.results) == 10
     assert ("memory-run" in {finding.id for finding in document.findings}) is is_named
+
+
+# -- the window: what was read before it is in none of its figures ---------------------------------------------------------
+
+
+def half_from_memory(
+    *, ramp_s: float = 3.0, access: plan.Access | None = None, resident: float | None = None, block_backed: bool = True
+) -> Result:
+    """6 s of 100 reads of 1 MiB a second: those of the first half were in memory, those of the second were fetched."""
+    read = read_op(size_bytes=MIB)
+    job = one_job(plan.Do(op=read if access is None else msgspec.structs.replace(read, access=access)))
+    phase = plan.Phase(name="p", title="p", jobs=(job,), ramp_s=ramp_s)
+    facts = {**BLOCK_BACKED, "target.target.fs.is_block_backed": block_backed}
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=600 * MIB)
+    stream = steady_stream(per_s=100, seconds=6, latency_ns=1_000_000, bytes_each=MIB)
+    counters = Counters(process_read_bytes=300 * MIB, fetched_from=0.5, devices={"vda": (600 * MIB, 0)})
+    shares = None if resident is None else (resident, 1.0)
+    run.phase([stream], seconds=6, counters=counters, resident=shares)
+    (result,) = judged(run.end()).results
+    return result
+
+
+@pytest.mark.parametrize(
+    ("ramp_s", "hit", "measures"), [(3.0, 0.0, "storage"), (2.0, 0.25, "mixed"), (0.0, 0.5, "mixed")]
+)
+def test_the_hit_ratio_is_that_of_the_window_as_the_rate_is(ramp_s: float, hit: float, measures: str) -> None:
+    result = half_from_memory(ramp_s=ramp_s, access=plan.RandomAccess())
+
+    assert result.window_s is not None
+    assert result.window_s[0] == pytest.approx(ramp_s, abs=0.01)
+    assert result.cache.hit_ratio == pytest.approx(hit, abs=0.01)
+    assert (result.cache.hit_ratio_of, result.measures) == ("window", measures)
+    assert ("from-memory" in ids(result)) is (hit > 0)
+
+
+def test_a_window_in_which_read_ahead_is_most_of_the_bytes_has_no_verdict_but_what_the_phase_leaves_it() -> None:
+    # Read-ahead is not known here and taken to be 4 MiB, twice: 2.7 % of 300 MiB leaves 0 +- 2.7 % below 5 %.
+    resolved = half_from_memory(access=plan.Sequential())
+    # Of the 10 MiB of the last interval it is most.
+    tiny = half_from_memory(ramp_s=5.9, access=plan.Sequential())
+
+    assert (resolved.cache.hit_ratio_of, resolved.cache.verdict) == ("window", "storage")
+    assert (tiny.cache.verdict, tiny.measures) == ("unknown", "unknown")
+
+
+def test_what_is_known_of_the_whole_phase_alone_is_called_so_and_bounds_the_window() -> None:
+    def known_of_phase(resident: float) -> Result:
+        return half_from_memory(resident=resident, block_backed=False)
+
+    assert [known_of_phase(share).cache.hit_ratio_of for share in (0.0, 0.3, 1.0)] == ["phase"] * 3
+    # 30 % of the bytes of the phase may be none of its second half, or 60 %.
+    assert [known_of_phase(share).cache.verdict for share in (0.0, 0.02, 0.03, 0.3)] == [
+        "storage",
+        "storage",
+        "unknown",
+        "unknown",
+    ]
+    assert known_of_phase(1.0).cache.verdict == "cache"
+
+
+def test_a_counter_between_two_samples_has_its_part_of_what_it_grew_by() -> None:
+    samples = pl.DataFrame(
+        [(0, t_s, "diskstats", "vda", "read_bytes", value) for t_s, value in ((1.0, 7.0), (1.1, 107.0), (1.2, 107.0))],
+        schema=OF_STREAM[HOST],
+        orient="row",
+    )
+    counters = HostTable(samples).of_phase(0)
+
+    def grown(begin_ms: int, end_ms: int) -> float | None:
+        return counters.delta(Span(begin_ms * 1_000_000, end_ms * 1_000_000), "diskstats", "vda", "read_bytes")
+
+    assert [grown(1000, 1100), grown(1050, 1100), grown(1000, 1025), grown(1000, 1300)] == pytest.approx(
+        [100, 50, 25, 100]
+    )
+    assert grown(999, 1100) is None

@@ -3,7 +3,11 @@
 Reads (byte balance): the kernel counts what it fetched from storage for the engine's process (`read_bytes` of
 /proc/self/io, counted where a bio is submitted or an NFS page requested, whatever thread does it):
 
-    hit ratio = 1 - fetched / read          over the whole phase, from the first counter sample to the last
+    hit ratio = 1 - fetched / read          over the window that the number is of
+
+Both are counted up to the same ticks, so nothing has to be interpolated. Operations in flight and read-ahead at an edge of
+the window are fetched on one side of it and read on the other. Where they are more than 1 % of the bytes of the window,
+the ratio is known to within them, and to what that of the whole phase leaves open (`hit.py`).
 
 It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
 a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
@@ -27,7 +31,9 @@ import dataclasses
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
+from assay.analysis.device import is_served_by_a_process, most_bytes_below, read_ahead_bytes, volatile_caches
+from assay.analysis.hit import UNKNOWN, HitRatio, bounds_in, of_phase, of_window
+from assay.analysis.rows import Span
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
 from assay.plan.durability import changes_per_flush
@@ -43,25 +49,17 @@ BYTE_BALANCE = "byte_balance"
 """The method by which storage's bytes tell the hit ratio."""
 
 
-@dataclasses.dataclass(frozen=True)
-class HitRatio:
-    """Share of the bytes read that storage did not deliver, and how that was found."""
-
-    value: float | None
-    method: str | None
-    findings: tuple[Finding, ...] = ()
-
-
 def cache_of(subject: Subject, hit: HitRatio) -> Cache:
     """Say what part the cache had in one operation."""
-    verdict = "unknown"
+    verdict = UNKNOWN
     if subject.operation.direction == "read":
-        verdict = _read_verdict(hit.value)
+        verdict = hit.verdict
     elif subject.operation.direction == "write":
         verdict = _write_verdict(subject)
     return Cache(
         condition=DIRECT if subject.is_direct else subject.record.phase.cache.value,
         hit_ratio=hit.value,
+        hit_ratio_of=hit.span,
         resident_before=resident_share(subject, events.Moment.BEFORE),
         resident_after=resident_share(subject, events.Moment.AFTER),
         verdict=verdict,
@@ -69,28 +67,31 @@ def cache_of(subject: Subject, hit: HitRatio) -> Cache:
     )
 
 
-def hit_ratio(subject: Subject) -> HitRatio:
-    """Find the hit ratio of a read by the strongest method that its file systems and phase allow."""
+def hit_ratio(subject: Subject, window: Span) -> HitRatio:
+    """Find the hit ratio of a read by the strongest method that its file systems and phase allow.
+
+    Args:
+        subject: The operation.
+        window: What its numbers are of, from tick to tick.
+    """
     if subject.is_memory:
-        return HitRatio(1.0, "residency")
+        return of_window(1.0, "residency")
     own = [kind for kind in subject.file_systems if kind in OWN_CACHE_FILE_SYSTEMS]
     if own:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
         return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
-    fetched = subject.record.process_delta(subject.record.whole, "process_read_bytes")
-    if _is_counted(subject) and _fetches_to_read(subject) and fetched is not None and subject.read_bytes > 0:
-        return _byte_balance(subject, fetched)
-    return _asked_first(subject) or _without_counters(subject)
+    balance = _byte_balance(subject, window) if _is_counted(subject) and _fetches_to_read(subject) else None
+    return balance or _asked_first(subject, window) or _without_counters(subject, window)
 
 
-def _without_counters(subject: Subject) -> HitRatio:
+def _without_counters(subject: Subject, window: Span) -> HitRatio:
     if subject.is_direct:
         text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked."
         return _unknown(text, "Compare with the server's own counters.")
     if not _fetches_to_read(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
         return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
-    return _by_residency(subject)
+    return _by_residency(subject, window)
 
 
 def _is_counted(subject: Subject) -> bool:
@@ -109,8 +110,48 @@ def _fetches_to_read(subject: Subject) -> bool:
     return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
 
-def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
-    missed = fetched / subject.read_bytes
+def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
+    """Hold what was fetched against what was read in the window; None where it was not counted.
+
+    Where the edges leave the ratio open, that of the whole phase, which has none, bounds it as well.
+    """
+    whole = subject.record.whole
+    of_all = _balanced(subject, whole)
+    inside = _balanced(subject, window) if window != whole else None
+    if of_all is None or inside is None:
+        return of_all
+    window_bytes = subject.record.moved_bytes("read", window)
+    within = _under_way_bytes(subject) / window_bytes
+    if within <= thresholds.EDGE_SHARE:
+        return inside
+    value = inside.value or 0.0
+    least, most = bounds_in(of_all.value or 0.0, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
+    bounds = (min(most, max(least, value - within)), max(least, min(most, value + within)))
+    return dataclasses.replace(inside, value=min(bounds[1], max(bounds[0], value)), bounds=bounds)
+
+
+def _under_way_bytes(subject: Subject) -> float:
+    """Bytes that may be fetched on one side of an edge of a window and read on the other.
+
+    Those of the operations in flight, and of reads in order through the page cache what read-ahead holds: the part that is
+    read and the one after it (mm/readahead.c), twice as long with POSIX_FADV_SEQUENTIAL, none with POSIX_FADV_RANDOM.
+    """
+    ops = subject.rows.total("ops")
+    in_flight = subject.job.queue_depth * subject.rows.total("bytes") / ops if ops else 0.0
+    parts = {"random": 0.0, "sequential": 4.0}.get(subject.job.open.advice, 2.0)
+    ahead = 0.0
+    if subject.operation.is_sequential and not subject.is_direct:
+        ahead = parts * max(read_ahead_bytes(subject.run, target) for target in subject.targets)
+    return subject.job.workers * (in_flight + ahead)
+
+
+def _balanced(subject: Subject, span: Span) -> HitRatio | None:
+    """Hold what was fetched in a span against what was read in it."""
+    fetched = subject.record.process_delta(span, "process_read_bytes")
+    read = subject.record.moved_bytes("read", span)
+    if fetched is None or read <= 0:
+        return None
+    missed = fetched / read
     found: list[Finding] = []
     if missed > thresholds.READ_AMPLIFICATION:
         text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
@@ -119,16 +160,16 @@ def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
     devices = subject.devices or ()
     is_loop = bool(devices) and all(name.startswith("loop") for name in devices)
     if is_loop and not any(is_served_by_a_process(subject.run, target) for target in subject.targets):
-        most = most_bytes_below(subject.record, "read", subject.record.whole)
-        read_bytes = subject.read_bytes_on_machine
+        most = most_bytes_below(subject.record, "read", span)
+        read_bytes = subject.read_bytes_on_machine(span)
         least_hit = 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
         if least_hit > max(value, thresholds.STORAGE_HIT):
             value = least_hit
             found.append(_backing_file(devices, least_hit))
-    return HitRatio(value, BYTE_BALANCE, tuple(found))
+    return of_window(value, BYTE_BALANCE, tuple(found))
 
 
-def _asked_first(subject: Subject) -> HitRatio | None:
+def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
     """Give the share of the bytes that reads got from the page cache when they asked it alone; None where not all did so.
 
     What read-ahead fetched a moment before is at hand too, so reads in order tell nothing of a cache.
@@ -138,7 +179,14 @@ def _asked_first(subject: Subject) -> HitRatio | None:
     if found is None or subject.operation.is_sequential or not all(op.flags.cached_first for op in reads):
         return None
     asked = found.hit_bytes + found.missed_bytes
-    return HitRatio(found.hit_bytes / asked, "cached_first") if asked else None
+    return _known_of_phase(subject, window, found.hit_bytes / asked, "cached_first") if asked else None
+
+
+def _known_of_phase(
+    subject: Subject, window: Span, value: float, method: str, found: tuple[Finding, ...] = ()
+) -> HitRatio:
+    window_bytes = subject.record.moved_bytes("read", window)
+    return of_phase(value, method, found, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
 
 
 def _backing_file(devices: tuple[str, ...], hit: float) -> Finding:
@@ -150,7 +198,7 @@ def _backing_file(devices: tuple[str, ...], hit: float) -> Finding:
     )
 
 
-def _by_residency(subject: Subject) -> HitRatio:
+def _by_residency(subject: Subject, window: Span) -> HitRatio:
     """Hit ratio of reads that met no byte twice: what was resident before the start."""
     before, after = (resident_share(subject, moment) for moment in (events.Moment.BEFORE, events.Moment.AFTER))
     if before is None:
@@ -161,7 +209,8 @@ def _by_residency(subject: Subject) -> HitRatio:
         text = (
             f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
         )
-        return HitRatio(before, "residency", (findings.note("hit-ratio-by-residency", text),))
+        found = (findings.note("hit-ratio-by-residency", text),)
+        return _known_of_phase(subject, window, before, "residency", found)
     text = f"{_where(subject)} has no byte counters, and blocks may have been read again while they were cached."
     return _unknown(text, "Read each byte once, or use direct I/O.")
 
@@ -183,14 +232,6 @@ def _where(subject: Subject) -> str:
 
 def _unknown(text: str, cure: str) -> HitRatio:
     return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
-
-
-def _read_verdict(hit: float | None) -> str:
-    if hit is None:
-        return "unknown"
-    if hit <= thresholds.STORAGE_HIT:
-        return "storage"
-    return "cache" if hit >= thresholds.CACHE_HIT else "mixed"
 
 
 def _write_verdict(subject: Subject) -> str:

@@ -13,7 +13,8 @@ one of the server as a whole, which is `unknown`.
 from collections.abc import Sequence
 
 from assay.analysis import budget, thresholds
-from assay.analysis.cache import HitRatio, reaches_device
+from assay.analysis.cache import reaches_device
+from assay.analysis.hit import HitRatio
 from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
@@ -48,13 +49,11 @@ def served_by(
 
 
 def _of_reads(subject: Subject, hit: HitRatio) -> ServedBy:
-    if subject.is_memory or (hit.value is not None and hit.value >= thresholds.CACHE_HIT):
+    if subject.is_memory or hit.verdict == "cache":
         return ServedBy.PAGE_CACHE
-    if hit.value is None:
-        return ServedBy.UNKNOWN
-    if hit.value > thresholds.STORAGE_HIT:
+    if hit.verdict == "mixed":
         return ServedBy.MIXED
-    return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
+    return ServedBy.STORAGE if hit.verdict == "storage" and subject.devices is not None else ServedBy.UNKNOWN
 
 
 def _of_lookups(subject: Subject, window: Window) -> ServedBy:
@@ -86,6 +85,5 @@ def _of_changes(subject: Subject, hit: HitRatio) -> ServedBy:
         if subject.devices is None:
             return ServedBy.UNKNOWN
         # Flushes make the changes wait for storage, and no reads: memory may have had what they asked for.
-        from_storage = hit.value is not None and hit.value <= thresholds.STORAGE_HIT
-        return ServedBy.MIXED if reads_too and not from_storage else ServedBy.STORAGE
+        return ServedBy.MIXED if reads_too and hit.verdict != "storage" else ServedBy.STORAGE
     return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK

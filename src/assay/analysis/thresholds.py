@@ -101,6 +101,8 @@ STORAGE_HIT = 0.05
 """At most this hit ratio: storage delivered."""
 CACHE_HIT = 0.95
 """At least this hit ratio: memory delivered."""
+EDGE_SHARE = 0.01
+"""Bytes that may lie on the wrong side of an edge of the window, by those in it, up to which they move no verdict."""
 READ_AMPLIFICATION = 1.10
 """Bytes fetched per byte read above which read-ahead (or another reader) is worth a note."""
 DEVICE_MISMATCH = 0.15

@@ -221,7 +221,7 @@ def _cache(result: Result) -> str:
     cache: Cache = result.cache
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
-        return f"{condition} {format_share(cache.hit_ratio)}"
+        return f"{'phase' if cache.hit_ratio_of == 'phase' else condition} {format_share(cache.hit_ratio)}"
     return cache.verdict if cache.verdict in ("absorbed", "device", "flushed") else condition
 
 

@@ -17,6 +17,7 @@ from assay.report.numbers import (
     energy_words,
     headline,
     headline_rates,
+    hit_scope,
     interval_words,
     is_with_flush,
     other_unit,
@@ -188,7 +189,7 @@ def _measures(result: Result) -> Iterator[str]:
     yield result.measures.words
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
-        yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{how}"
+        yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{hit_scope(cache)}{how}"
     elif cache.verdict in _OF_CHANGES:
         yield _OF_CHANGES[cache.verdict]
     yield f"cache asked for: {cache.condition.replace('_', ' ')}"
