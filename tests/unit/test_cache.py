@@ -17,6 +17,7 @@ from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
+    DATA,
     MIB,
     Counters,
     SyntheticRun,
@@ -53,6 +54,8 @@ def measure(  # what a test varies
     written: int = 0,
     counted: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
     cached_first: events.CachedFirst | None = None,
+    data: plan.FileSet = DATA,
+    more: Mapping[str, "FactValue"] | None = None,
 ) -> Result:
     """Measure 500 MiB of reads or writes with counters that grow by what is given."""
     name = kind.value
@@ -61,6 +64,7 @@ def measure(  # what a test varies
         "target.target.fs.type": file_system,
         "target.target.fs.is_block_backed": block_backed,
         "target.target.device.diskstats": (device,),
+        **(more or {}),
     }
     if upper is not None:
         facts["target.target.upper.fs.type"] = upper
@@ -72,7 +76,7 @@ def measure(  # what a test varies
         devices |= {"sda": (below, 0), "sda1": (below, 0)}
     job = job or one_job(plan.Do(op=read_op(name, kind=kind, size_bytes=MIB)))
     phase = plan.Phase(name="p", title="p", jobs=(job,), cache=cache)
-    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1, data=data), facts=facts, set_bytes=set_bytes)
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
     counters = Counters(process_read_bytes=fetched, devices=devices, others=dict(counted or {}))
     run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct, cached_first=cached_first)
@@ -144,7 +148,15 @@ def test_a_memory_file_system_is_memory_even_with_o_direct() -> None:
 
 
 def test_one_pass_over_a_file_system_without_counters_goes_by_residency() -> None:
-    result = measure(fetched=0, delivered=0, file_system="fuse.x", block_backed=False, resident=(0.25, 1.0), cache=COLD)
+    result = measure(
+        fetched=0,
+        delivered=0,
+        file_system="fuse.x",
+        block_backed=False,
+        resident=(0.25, 1.0),
+        cache=COLD,
+        set_bytes=READ_BYTES,
+    )
 
     assert (result.cache.hit_ratio, result.cache.method) == (0.25, "residency")
     assert (result.cache.resident_before, result.cache.resident_after) == (0.25, 1.0)
@@ -200,17 +212,23 @@ def test_what_was_fetched_again_is_said_of_reads_through_the_page_cache() -> Non
 
 
 def test_bytes_and_residency_that_disagree_over_one_pass_are_named() -> None:
-    def apart(resident: float, fetched_share: float, set_bytes: int = READ_BYTES) -> bool:
-        result = measure(
-            fetched=round(fetched_share * READ_BYTES), resident=(resident, 1.0), set_bytes=set_bytes, cache=COLD
-        )
-        return "residency-disagrees" in ids(result, "note")
+    def apart(resident: float, fetched_share: float, set_bytes: int = READ_BYTES) -> tuple[str | None, str]:
+        fetched = round(fetched_share * READ_BYTES)
+        result = measure(fetched=fetched, resident=(resident, 1.0), set_bytes=set_bytes)
+        found = [finding.severity for finding in result.findings if finding.id == "residency-disagrees"]
+        return (found[0] if found else None), result.measures.value
 
-    assert apart(resident=0.0, fetched_share=0.84)
-    assert not apart(resident=0.0, fetched_share=0.86)
-    assert not apart(resident=0.5, fetched_share=0.5)
+    # Nothing was in memory and a part was not fetched: something below made it less, and the ratio is none.
+    assert apart(resident=0.0, fetched_share=0.84) == ("weak", "unknown")
+    assert apart(resident=0.0, fetched_share=0.86) == (None, "mixed")
+    assert apart(resident=0.5, fetched_share=0.5) == (None, "mixed")
+    # More was fetched than was absent: it was pushed out before its turn.
+    assert apart(resident=0.5, fetched_share=1.0) == ("note", "storage")
     # Read twice, the second time from memory.
-    assert not apart(resident=0.0, fetched_share=0.5, set_bytes=READ_BYTES // 2)
+    assert apart(resident=0.0, fetched_share=0.5, set_bytes=READ_BYTES // 2) == (None, "mixed")
+    # Half of the set was read: all that was resident may lie in it, or nothing of that.
+    assert apart(resident=0.4, fetched_share=0.2, set_bytes=READ_BYTES * 2) == (None, "mixed")
+    assert apart(resident=0.4, fetched_share=1.0, set_bytes=READ_BYTES * 2) == (None, "storage")
 
 
 def test_what_was_dirty_before_and_goes_to_storage_is_told_from_what_others_do() -> None:
@@ -581,3 +599,85 @@ def test_a_counter_between_two_samples_has_its_part_of_what_it_grew_by() -> None
         [100, 50, 25, 100]
     )
     assert grown(999, 1100) is None
+
+
+# -- fewer bytes in storage than there are ----------------------------------------------------------------------------------
+
+SMALLER = msgspec.structs.replace(DATA, content=plan.Content(compress_ratio=4.0))
+ANYTHING = msgspec.structs.replace(DATA, reuse=plan.Reuse.TRUST)
+
+
+@pytest.mark.parametrize(
+    ("file_system", "data"),
+    [
+        ("btrfs", SMALLER),
+        ("f2fs", SMALLER),
+        ("btrfs", msgspec.structs.replace(DATA, content=plan.Content(zeros=True))),
+        ("squashfs", ANYTHING),
+        ("erofs", ANYTHING),
+    ],
+)
+@pytest.mark.parametrize("direct", [False, True])
+def test_compressed_bytes_of_a_cold_pass_are_no_hits(file_system: str, data: plan.FileSet, direct: bool) -> None:
+    cold = measure(
+        fetched=READ_BYTES // 4,
+        file_system=file_system,
+        data=data,
+        cache=COLD,
+        resident=(0.0, 1.0),
+        set_bytes=READ_BYTES,
+        direct=direct,
+    )
+
+    assert (cold.cache.hit_ratio, cold.cache.method, cold.measures) == (0.0, "residency", ServedBy.STORAGE)
+    assert cold.trust.level is TrustLevel.YES
+    assert "may compress this content" in next(f.text for f in cold.findings if f.id == "hit-ratio-by-residency")
+
+
+def test_compressed_content_that_was_in_memory_is_of_memory_and_of_what_was_read_again_nothing_is_known() -> None:
+    warm = measure(fetched=0, file_system="btrfs", data=SMALLER, resident=(1.0, 1.0))
+    again = measure(
+        fetched=READ_BYTES // 4,
+        file_system="btrfs",
+        data=SMALLER,
+        resident=(0.0, 1.0),
+        set_bytes=READ_BYTES // 2,
+        cache=COLD,
+    )
+
+    assert (warm.cache.hit_ratio, warm.measures) == (1.0, ServedBy.PAGE_CACHE)
+    assert (again.cache.hit_ratio, again.measures) == (None, ServedBy.UNKNOWN)
+    assert "not-cold" not in ids(again)
+
+
+def test_content_that_cannot_be_made_smaller_has_its_hit_ratio_by_bytes_on_any_file_system() -> None:
+    result = measure(fetched=READ_BYTES // 2, file_system="btrfs", resident=(0.5, 1.0), set_bytes=READ_BYTES)
+
+    assert (result.cache.hit_ratio, result.cache.method, result.measures) == (0.5, "byte_balance", ServedBy.MIXED)
+
+
+@pytest.mark.parametrize(
+    ("more", "data", "measures"),
+    [
+        ({"backing.fs.type": "btrfs"}, SMALLER, "unknown"),
+        ({"backing.fs.type": "xfs", "backing.device.0.kind": "lvm"}, SMALLER, "unknown"),
+        ({"backing.fs.type": "btrfs"}, DATA, "mixed"),
+        ({"backing.fs.type": "xfs", "backing.device.0.kind": "disk"}, SMALLER, "mixed"),
+    ],
+)
+def test_a_backing_file_that_may_be_compressed_is_not_called_cached(
+    more: Mapping[str, "FactValue"], data: plan.FileSet, measures: str
+) -> None:
+    facts = {f"target.target.device.0.{key}": value for key, value in more.items()}
+    result = measure(
+        fetched=READ_BYTES,
+        device="loop0",
+        below=READ_BYTES // 4,
+        direct=True,
+        data=data,
+        more=facts,
+        file_system="ext4",
+    )
+
+    assert result.measures == measures
+    assert ("backing-file-cached" in ids(result)) is (measures == "mixed")

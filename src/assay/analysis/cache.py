@@ -11,7 +11,8 @@ the ratio is known to within them, and to what that of the whole phase leaves op
 
 It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
 a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
-same. Where that cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
+same. On file systems that may compress this content (`reduction.py`) fewer bytes are fetched than read, and the balance says
+nothing. Where it cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
 say what it had. Else the residency before the start stands in for it, as long as no byte was read twice. tmpfs and ramfs
 *are* memory, whatever flags a file was opened with.
 
@@ -33,6 +34,7 @@ from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below, read_ahead_bytes, volatile_caches
 from assay.analysis.hit import UNKNOWN, HitRatio, bounds_in, of_phase, of_window
+from assay.analysis.reduction import can_be_reduced, reduces, reduces_below
 from assay.analysis.rows import Span
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
@@ -80,18 +82,20 @@ def hit_ratio(subject: Subject, window: Span) -> HitRatio:
     if own:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
         return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
-    balance = _byte_balance(subject, window) if _is_counted(subject) and _fetches_to_read(subject) else None
-    return balance or _asked_first(subject, window) or _without_counters(subject, window)
+    is_reduced = reduces(subject.file_systems) and can_be_reduced(subject.run, subject.operation.sets)
+    # However small content is made, nothing at all is fetched of what memory has.
+    is_told = not is_reduced or _missed(subject, window) == 0
+    has_bytes = _is_counted(subject) and _fetches_to_read(subject) and is_told
+    balance = _byte_balance(subject, window) if has_bytes else None
+    why = f"{_where(subject)} may compress this content" if is_reduced else f"{_where(subject)} has no byte counters"
+    return balance or _asked_first(subject, window) or _without_counters(subject, window, why)
 
 
-def _without_counters(subject: Subject, window: Span) -> HitRatio:
-    if subject.is_direct:
-        text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked."
-        return _unknown(text, "Compare with the server's own counters.")
-    if not _fetches_to_read(subject):
+def _without_counters(subject: Subject, window: Span, why: str) -> HitRatio:
+    if not subject.is_direct and not _fetches_to_read(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
         return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
-    return _by_residency(subject, window)
+    return _by_residency(subject, window, why)
 
 
 def _is_counted(subject: Subject) -> bool:
@@ -118,9 +122,16 @@ def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
     whole = subject.record.whole
     of_all = _balanced(subject, whole)
     inside = _balanced(subject, window) if window != whole else None
-    if of_all is None or inside is None:
-        return of_all
-    window_bytes = subject.record.moved_bytes("read", window)
+    if of_all is None:
+        return None
+    contradicted = _against_residency(subject)
+    if contradicted is not None and contradicted.severity != findings.NOTE:
+        return HitRatio(None, None, (contradicted,))
+    said = (contradicted,) if contradicted else ()
+    if inside is None:
+        return dataclasses.replace(of_all, findings=(*of_all.findings, *said))
+    inside = dataclasses.replace(inside, findings=(*inside.findings, *said))
+    window_bytes = _bytes_in(subject, window)
     within = _under_way_bytes(subject) / window_bytes
     if within <= thresholds.EDGE_SHARE:
         return inside
@@ -145,28 +156,67 @@ def _under_way_bytes(subject: Subject) -> float:
     return subject.job.workers * (in_flight + ahead)
 
 
-def _balanced(subject: Subject, span: Span) -> HitRatio | None:
-    """Hold what was fetched in a span against what was read in it."""
+def _missed(subject: Subject, span: Span) -> float | None:
+    """Give the bytes that were fetched in a span by those read in it."""
     fetched = subject.record.process_delta(span, "process_read_bytes")
     read = subject.record.moved_bytes("read", span)
-    if fetched is None or read <= 0:
+    return None if fetched is None or read <= 0 else fetched / read
+
+
+def _balanced(subject: Subject, span: Span) -> HitRatio | None:
+    """Hold what was fetched in a span against what was read in it."""
+    missed = _missed(subject, span)
+    if missed is None:
         return None
-    missed = fetched / read
     found: list[Finding] = []
     if missed > thresholds.READ_AMPLIFICATION:
         text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
-    value = min(1.0, max(0.0, 1.0 - missed))
+    value = max(0.0, 1.0 - missed)
+    least_hit = _least_hit_below(subject, span)
+    if least_hit <= max(value, thresholds.STORAGE_HIT):
+        return of_window(value, BYTE_BALANCE, tuple(found))
+    names = ", ".join(subject.devices or ())
+    if can_be_reduced(subject.run, subject.operation.sets) and any(
+        reduces_below(subject.run, target) for target in subject.targets
+    ):
+        text = f"The file behind {names} may be kept in fewer bytes than it has, so those that disks moved do not tell."
+        return _unknown(text, "Measure incompressible content, or the storage below the loop device.")
+    return of_window(least_hit, BYTE_BALANCE, (*found, _backing_file(names, least_hit)))
+
+
+def _least_hit_below(subject: Subject, span: Span) -> float:
+    """Give what came from no disk or wire of this machine at least, of data on loop devices; 0 of other data."""
     devices = subject.devices or ()
     is_loop = bool(devices) and all(name.startswith("loop") for name in devices)
-    if is_loop and not any(is_served_by_a_process(subject.run, target) for target in subject.targets):
-        most = most_bytes_below(subject.record, "read", span)
-        read_bytes = subject.read_bytes_on_machine(span)
-        least_hit = 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
-        if least_hit > max(value, thresholds.STORAGE_HIT):
-            value = least_hit
-            found.append(_backing_file(devices, least_hit))
-    return of_window(value, BYTE_BALANCE, tuple(found))
+    if not is_loop or any(is_served_by_a_process(subject.run, target) for target in subject.targets):
+        return 0.0
+    most = most_bytes_below(subject.record, "read", span)
+    read_bytes = subject.read_bytes_on_machine(span)
+    return 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
+
+
+def _against_residency(subject: Subject) -> Finding | None:
+    """Hold the bytes fetched against what was in memory before, over a phase that read hardly a byte twice (METHOD 4.4, C3).
+
+    Where less was fetched than was absent, something else than this client's page cache made it less, and the ratio is none.
+    Where more was, pages were pushed out before their turn, or dropped: the bytes are right.
+    """
+    missed, resident = _missed(subject, subject.record.whole), _resident_part(subject)
+    if missed is None or resident is None:
+        return None
+    hit = max(0.0, 1.0 - missed)
+    text = f"By the bytes that storage gave, {100 * hit:.0f} % of those read came from memory; "
+    if hit > resident[1] + thresholds.RESIDENCY_APART:
+        text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
+        cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
+        brief, effect = "two counts of the cache disagree", hit - resident[1]
+        return findings.weak("residency-disagrees", text, cure, brief=brief, effect=effect)
+    if hit < resident[0] - thresholds.RESIDENCY_APART and not subject.is_direct:
+        text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
+        cure = "See whether others dropped the files meanwhile, or whether memory was short."
+        return findings.note("residency-disagrees", text, cure, effect=resident[0] - hit)
+    return None
 
 
 def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
@@ -179,51 +229,71 @@ def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
     if found is None or subject.operation.is_sequential or not all(op.flags.cached_first for op in reads):
         return None
     asked = found.hit_bytes + found.missed_bytes
-    return _known_of_phase(subject, window, found.hit_bytes / asked, "cached_first") if asked else None
+    if not asked:
+        return None
+    value = found.hit_bytes / asked
+    return of_phase(
+        HitRatio(value, "cached_first", bounds=(value, value)), subject.read_bytes, _bytes_in(subject, window)
+    )
 
 
-def _known_of_phase(
-    subject: Subject, window: Span, value: float, method: str, found: tuple[Finding, ...] = ()
-) -> HitRatio:
-    window_bytes = subject.record.moved_bytes("read", window)
-    return of_phase(value, method, found, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
-
-
-def _backing_file(devices: tuple[str, ...], hit: float) -> Finding:
+def _backing_file(names: str, hit: float) -> Finding:
     return findings.warning(
         "backing-file-cached",
-        f"The file system is on {', '.join(devices)}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
+        f"The file system is on {names}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
         " machine: its backing file is in the page cache.",
         "Set the loop device up with direct I/O (losetup --direct-io=on), or measure the storage below it.",
     )
 
 
-def _by_residency(subject: Subject, window: Span) -> HitRatio:
+def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
     """Hit ratio of reads that met no byte twice: what was resident before the start."""
     before, after = (resident_share(subject, moment) for moment in (events.Moment.BEFORE, events.Moment.AFTER))
     if before is None:
         return _unknown("Neither byte counters nor the page cache's residency are known here.", "")
     stays_out = after is not None and max(before, after) <= thresholds.STORAGE_HIT
-    stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT
-    if is_one_pass(subject) or stays_out or stays_in:
-        text = (
-            f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
-        )
+    stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT and not subject.is_direct
+    part = (before, before) if stays_out or stays_in else _resident_part(subject)
+    if part is not None and (stays_out or not subject.is_direct or part[1] <= thresholds.STORAGE_HIT):
+        text = f"The hit ratio is by the share of the set that was resident before: {why}."
         found = (findings.note("hit-ratio-by-residency", text),)
-        return _known_of_phase(subject, window, before, "residency", found)
-    text = f"{_where(subject)} has no byte counters, and blocks may have been read again while they were cached."
+        known = HitRatio(min(part[1], max(part[0], before)), "residency", found, bounds=part)
+        return of_phase(known, subject.read_bytes, _bytes_in(subject, window))
+    if subject.is_direct:
+        text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked: {why}."
+        return _unknown(text, "Compare with the counters of the server or device.")
+    text = f"{why}, and blocks may have been read again while they were cached."
     return _unknown(text, "Read each byte once, or use direct I/O.")
+
+
+def _resident_part(subject: Subject) -> tuple[float, float] | None:
+    """Give the least and the largest share of the bytes read that were resident before; None where some were read twice."""
+    before = resident_share(subject, events.Moment.BEFORE)
+    if before is None or not is_one_pass(subject):
+        return None
+    if not subject.operation.is_sequential:
+        return before, before
+    # Of a pass that did not come to its end, what was resident may lie in the part that was read, or in the rest.
+    read = min(1.0, subject.read_bytes / _set_bytes(subject))
+    return max(0.0, before - (1 - read)) / read, min(1.0, before / read)
 
 
 def is_one_pass(subject: Subject) -> bool:
     """Whether hardly a byte of the sets was read twice in the phase."""
-    size_bytes = sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
     each_once = all(
         isinstance(op.access, RandomAccess) and op.access.coverage is Coverage.EACH_ONCE for op in subject.operation.ops
     )
     is_in_turn = subject.operation.is_sequential or each_once
     pass_share = thresholds.ONE_PASS_SHARE if is_in_turn else thresholds.RANDOM_PASS_SHARE
-    return 0 < subject.read_bytes <= pass_share * size_bytes
+    return 0 < subject.read_bytes <= pass_share * _set_bytes(subject)
+
+
+def _bytes_in(subject: Subject, window: Span) -> int:
+    return subject.record.moved_bytes("read", window)
+
+
+def _set_bytes(subject: Subject) -> int:
+    return sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
 
 
 def _where(subject: Subject) -> str:

@@ -56,14 +56,18 @@ def of_window(value: float, method: str, findings: tuple[Finding, ...] = ()) -> 
     return HitRatio(value, method, findings, WINDOW)
 
 
-def of_phase(
-    value: float, method: str, findings: tuple[Finding, ...] = (), *, phase_bytes: float, window_bytes: float
-) -> HitRatio:
-    """Make the ratio of a whole phase, with what it leaves open for the window; where that is all of it, of the window."""
-    if window_bytes >= phase_bytes or window_bytes <= 0:
-        return of_window(value, method, findings)
-    bounds = bounds_in(value, phase_bytes=phase_bytes, window_bytes=window_bytes)
-    return HitRatio(value, method, findings, PHASE, bounds)
+def of_phase(known: HitRatio, phase_bytes: float, window_bytes: float) -> HitRatio:
+    """Say what the ratio of a whole phase leaves open for the window; where that is all of it, it is the window's.
+
+    Args:
+        known: The ratio with the bounds of that of the phase.
+        phase_bytes: All that was read.
+        window_bytes: The part of it in the window.
+    """
+    if window_bytes >= phase_bytes or window_bytes <= 0 or known.bounds is None:
+        return dataclasses.replace(known, span=WINDOW)
+    least, most = (bounds_in(share, phase_bytes=phase_bytes, window_bytes=window_bytes) for share in known.bounds)
+    return dataclasses.replace(known, span=PHASE, bounds=(least[0], most[1]))
 
 
 def bounds_in(value: float, *, phase_bytes: float, window_bytes: float) -> tuple[float, float]:

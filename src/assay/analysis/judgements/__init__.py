@@ -28,7 +28,6 @@ from assay.analysis.judgements import (
     pauses,
     refaults,
     repeats,
-    residency,
     said,
     sample,
     server_moved,
@@ -48,7 +47,6 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     window.judge,
     steady.judge,
     cache.judge,
-    residency.judge,
     refaults.judge,
     device_cache.judge,
     foreign.judge,
@@ -73,7 +71,6 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
 OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
     {
         cache.judge,
-        residency.judge,
         refaults.judge,
         device_cache.judge,
         foreign.judge,
