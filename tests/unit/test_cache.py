@@ -168,7 +168,7 @@ def test_repeated_reads_on_a_file_system_without_counters_have_no_hit_ratio() ->
 
     # 500 MiB read from a set of 50 MiB that was empty of pages before: residency says nothing of the last nine passes.
     assert (result.cache.hit_ratio, result.cache.verdict) == (None, "unknown")
-    assert "hit-ratio-unknown" in ids(result, "note")
+    assert "hit-ratio-unknown" in ids(result, "weak")
 
 
 def test_a_cold_start_that_nothing_can_verify_is_not_trusted() -> None:
@@ -373,7 +373,7 @@ def test_without_two_modes_or_one_as_fast_as_the_page_cache_nothing_is_said(
     unknown = random_reads(shares, ceiling=ceiling)
 
     assert (unknown.cache.hit_ratio, unknown.cache.method) == (None, None)
-    assert "hit-ratio-unknown" in ids(unknown, "note")
+    assert "hit-ratio-unknown" in ids(unknown, "weak")
 
 
 # -- edges: what is measured lies just below a threshold and just above it ------------------------------------------------
@@ -681,3 +681,119 @@ def test_a_backing_file_that_may_be_compressed_is_not_called_cached(
 
     assert result.measures == measures
     assert ("backing-file-cached" in ids(result)) is (measures == "mixed")
+
+
+# -- caches of hosts and servers -------------------------------------------------------------------------------------------
+
+VIRTUAL: "Mapping[str, FactValue]" = {
+    "host.virtualisation.is_virtual": True,
+    "target.target.device.0.kind": "partition",
+    "target.target.device.0.carries": "file system",
+    "target.target.device.1.kind": "disk",
+    "target.target.device.1.carries": "0",
+}
+LOOP: "Mapping[str, FactValue]" = {
+    "host.virtualisation.is_virtual": True,
+    "target.target.device.0.kind": "loop",
+    "target.target.device.0.carries": "file system",
+}
+
+
+@pytest.mark.parametrize(("direct", "cache"), [(True, plan.CacheCondition.AS_IS), (False, COLD)])
+def test_reads_of_a_virtual_disk_are_of_the_disk_as_the_guest_sees_it(direct: bool, cache: plan.CacheCondition) -> None:
+    guest = measure(fetched=READ_BYTES, direct=direct, cache=cache, more=VIRTUAL)
+    metal = measure(
+        fetched=READ_BYTES, direct=direct, cache=cache, more={**VIRTUAL, "host.virtualisation.is_virtual": False}
+    )
+
+    assert (guest.measures, guest.trust.level) == (ServedBy.VIRTUAL_DISK, TrustLevel.YES)
+    assert "remote-cache" in ids(guest, "note")
+    assert (metal.measures, metal.trust.level) == (ServedBy.STORAGE, TrustLevel.YES)
+    assert "remote-cache" not in ids(metal)
+
+
+@pytest.mark.parametrize(
+    ("below", "measures"),
+    [
+        ({"backing.fs.type": "tmpfs"}, ServedBy.STORAGE),
+        ({"backing.fs.type": "fuse.nbdfuse"}, ServedBy.STORAGE),
+        ({"backing.fs.type": "nfs4"}, ServedBy.SERVER),
+        ({"backing.fs.type": "ext4", "backing.device.0.kind": "disk"}, ServedBy.VIRTUAL_DISK),
+        ({"backing.fs.type": "ext4", "backing.device.0.kind": "zram"}, ServedBy.STORAGE),
+        ({"kind": "nbd"}, ServedBy.SERVER),
+        ({"kind": "zram"}, ServedBy.STORAGE),
+    ],
+)
+def test_the_lowest_device_says_whose_memory_is_behind_it(below: Mapping[str, "FactValue"], measures: ServedBy) -> None:
+    facts = {**LOOP, **{f"target.target.device.0.{key}": value for key, value in below.items()}}
+
+    assert measure(fetched=READ_BYTES, direct=True, more=facts).measures is measures
+
+
+@pytest.mark.parametrize("file_system", ["nfs4", "cifs", "fuse.sshfs", "virtiofs"])
+def test_reads_through_a_server_are_of_the_server_and_what_nobody_knows_is_never_trusted(file_system: str) -> None:
+    def through_server(resident: tuple[float, float] | None, *, direct: bool = True) -> Result:
+        return measure(
+            fetched=READ_BYTES if file_system == "nfs4" else 0,
+            file_system=file_system,
+            block_backed=False,
+            more={"target.target.device.diskstats": ()},
+            resident=resident,
+            set_bytes=READ_BYTES,
+            direct=direct,
+        )
+
+    # Direct I/O that leaves nothing in the page cache, and a first read of what was not in it.
+    for known in (through_server((0.0, 0.0)), through_server((0.0, 1.0), direct=False)):
+        assert (known.measures, known.trust.level) == (ServedBy.SERVER, TrustLevel.YES)
+        assert "remote-cache" in ids(known, "note")
+    if file_system != "nfs4":
+        unknown = through_server(None)
+        assert (unknown.measures, unknown.trust.level) == (ServedBy.UNKNOWN, TrustLevel.WEAK)
+
+
+def read_twice(first_ns: int, again_ns: int, *, is_virtual: bool = True, set_bytes: int = 300 * MIB) -> Result:
+    """600 direct reads of 1 MiB in 6 s, of which the second half takes another time than the first."""
+    facts: dict[str, FactValue] = {**BLOCK_BACKED, **VIRTUAL, "host.virtualisation.is_virtual": is_virtual}
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=read_op(size_bytes=MIB))),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
+    stream = steady_stream(per_s=100, seconds=6, latency_ns=first_ns, bytes_each=MIB)
+    took = np.where(np.arange(600) < 300, first_ns, again_ns) * np.random.default_rng(1).normal(1, 0.05, 600)
+    stream = dataclasses.replace(stream, latency_ns=took.astype(np.int64))
+    counters = Counters(process_read_bytes=600 * MIB, devices={"vda": (600 * MIB, 0)})
+    run.phase([stream], seconds=6, counters=counters, direct=True)
+    (result,) = judged(run.end()).results
+    return result
+
+
+@pytest.mark.parametrize(("times", "is_sign"), [(1.0, False), (1.2, False), (1.3, True), (5.0, True), (0.5, False)])
+def test_reads_that_are_faster_once_the_set_was_read_are_a_sign_of_a_cache_behind_the_disk(
+    times: float, is_sign: bool
+) -> None:
+    guest = read_twice(round(times * 1e6), 1_000_000)
+
+    assert guest.measures is ServedBy.VIRTUAL_DISK
+    assert ("remote-cache" in ids(guest, "weak")) is is_sign
+    # A disk of this machine has no host, and a set that is not read to its end no second time.
+    assert "remote-cache" not in ids(read_twice(round(times * 1e6), 1_000_000, is_virtual=False))
+    assert "remote-cache" not in ids(read_twice(round(times * 1e6), 1_000_000, set_bytes=900 * MIB), "weak")
+
+
+@pytest.mark.parametrize(
+    ("fast_share", "is_sign"), [(0.0, False), (0.02, False), (0.3, True), (0.98, False), (1.0, False)]
+)
+def test_random_reads_of_two_modes_are_a_sign_of_a_cache_behind_the_disk(fast_share: float, is_sign: bool) -> None:
+    rng = np.random.default_rng(1)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=4096)
+    fast = rng.random(len(stream.latency_ns)) < fast_share
+    latency = np.where(fast, 60_000, 900_000) * np.exp(rng.normal(0, 0.2, len(fast)))
+    stream = dataclasses.replace(stream, latency_ns=latency.astype(np.int64))
+    op = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=op)),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts={**BLOCK_BACKED, **VIRTUAL})
+    read = 5000 * 4096
+    run.phase([stream], seconds=5, counters=Counters(process_read_bytes=read, devices={"vda": (read, 0)}), direct=True)
+    (result,) = judged(run.end()).results
+
+    assert result.measures is ServedBy.VIRTUAL_DISK
+    assert ("remote-cache" in ids(result, "weak")) is is_sign

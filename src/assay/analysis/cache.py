@@ -47,6 +47,7 @@ NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
 DIRECT = "direct"
 """Condition of what passes the page cache by."""
+_ASK_THE_KERNEL = "Use direct I/O, or a kernel with cachestat (6.5 or later)."
 BYTE_BALANCE = "byte_balance"
 """The method by which storage's bytes tell the hit ratio."""
 
@@ -81,7 +82,7 @@ def hit_ratio(subject: Subject, window: Span) -> HitRatio:
     own = [kind for kind in subject.file_systems if kind in OWN_CACHE_FILE_SYSTEMS]
     if own:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
-        return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
+        return _unknown(subject, text, "Use a set of more than twice the RAM, or limit that cache.")
     is_reduced = reduces(subject.file_systems) and can_be_reduced(subject.run, subject.operation.sets)
     # However small content is made, nothing at all is fetched of what memory has.
     is_told = not is_reduced or _missed(subject, window) == 0
@@ -94,7 +95,7 @@ def hit_ratio(subject: Subject, window: Span) -> HitRatio:
 def _without_counters(subject: Subject, window: Span, why: str) -> HitRatio:
     if not subject.is_direct and not _fetches_to_read(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
-        return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
+        return _unknown(subject, text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
     return _by_residency(subject, window, why)
 
 
@@ -181,7 +182,7 @@ def _balanced(subject: Subject, span: Span) -> HitRatio | None:
         reduces_below(subject.run, target) for target in subject.targets
     ):
         text = f"The file behind {names} may be kept in fewer bytes than it has, so those that disks moved do not tell."
-        return _unknown(text, "Measure incompressible content, or the storage below the loop device.")
+        return _unknown(subject, text, "Measure incompressible content, or the storage below the loop device.")
     return of_window(least_hit, BYTE_BALANCE, (*found, _backing_file(names, least_hit)))
 
 
@@ -250,7 +251,7 @@ def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
     """Hit ratio of reads that met no byte twice: what was resident before the start."""
     before, after = (resident_share(subject, moment) for moment in (events.Moment.BEFORE, events.Moment.AFTER))
     if before is None:
-        return _unknown("Neither byte counters nor the page cache's residency are known here.", "")
+        return _unknown(subject, "Neither byte counters nor residency are known here.", _ASK_THE_KERNEL)
     stays_out = after is not None and max(before, after) <= thresholds.STORAGE_HIT
     stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT and not subject.is_direct
     part = (before, before) if stays_out or stays_in else _resident_part(subject)
@@ -261,9 +262,9 @@ def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
         return of_phase(known, subject.read_bytes, _bytes_in(subject, window))
     if subject.is_direct:
         text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked: {why}."
-        return _unknown(text, "Compare with the counters of the server or device.")
+        return _unknown(subject, text, "Compare with the counters of the server or device.")
     text = f"{why}, and blocks may have been read again while they were cached."
-    return _unknown(text, "Read each byte once, or use direct I/O.")
+    return _unknown(subject, text, "Read each byte once, or use direct I/O.")
 
 
 def _resident_part(subject: Subject) -> tuple[float, float] | None:
@@ -300,8 +301,12 @@ def _where(subject: Subject) -> str:
     return ", ".join(dict.fromkeys(kind or "the file system (type unknown)" for kind in subject.file_systems))
 
 
-def _unknown(text: str, cure: str) -> HitRatio:
-    return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
+def _unknown(subject: Subject, text: str, cure: str) -> HitRatio:
+    """Make no ratio; of reads that moved bytes, what the number is one of is not known either."""
+    if not subject.read_bytes:
+        return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
+    found = findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+    return HitRatio(None, None, (found,))
 
 
 def _write_verdict(subject: Subject) -> str:

@@ -22,7 +22,7 @@ from assay.verdicts import Confidence, TrustLevel
 STYLES = {TrustLevel.YES: "green", TrustLevel.WEAK: "magenta", TrustLevel.NO: "yellow"}
 
 _ROW_WIDTH = 3
-_OF_WIDTH = 11
+_OF_WIDTH = 13
 _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80

@@ -27,6 +27,7 @@ from assay.analysis.judgements import (
     invariants,
     pauses,
     refaults,
+    remote_cache,
     repeats,
     said,
     sample,
@@ -48,6 +49,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     steady.judge,
     cache.judge,
     refaults.judge,
+    remote_cache.judge,
     device_cache.judge,
     foreign.judge,
     discards.judge,
@@ -72,6 +74,7 @@ OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
     {
         cache.judge,
         refaults.judge,
+        remote_cache.judge,
         device_cache.judge,
         foreign.judge,
         discards.judge,

@@ -39,8 +39,13 @@ from assay.units import (
     format_seconds,
     format_share,
 )
+from assay.verdicts import ServedBy
 
 _SECOND = 2
+_NOT_TOLD_APART = {
+    ServedBy.VIRTUAL_DISK: " (storage or the host's memory, not distinguishable from here)",
+    ServedBy.SERVER: " (its storage or its memory, not distinguishable from here)",
+}
 _OF_CHANGES = {
     "absorbed": "memory took it; no flush is in its time",
     "device": "the device took it, into a cache that may be volatile; no flush is in its time",
@@ -186,7 +191,7 @@ def _percentiles(spread: LatencyNs) -> str:
 
 def _measures(result: Result) -> Iterator[str]:
     cache = result.cache
-    yield result.measures.words
+    yield result.measures.words + _NOT_TOLD_APART.get(result.measures, "")
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
         yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{hit_scope(cache)}{how}"
