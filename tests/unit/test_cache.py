@@ -567,6 +567,7 @@ def test_a_window_in_which_read_ahead_is_most_of_the_bytes_has_no_verdict_but_wh
 
     assert (resolved.cache.hit_ratio_of, resolved.cache.verdict) == ("window", "storage")
     assert (tiny.cache.verdict, tiny.measures) == ("unknown", "unknown")
+    assert "hit-ratio-unknown" in ids(tiny, "weak")
 
 
 def test_what_is_known_of_the_whole_phase_alone_is_called_so_and_bounds_the_window() -> None:

@@ -18,7 +18,7 @@ def judge(case: Case) -> Iterable[Finding]:
         return ()
     if case.operation.direction == "read":
         memory = (_memory(case),) if case.subject.is_memory else ()
-        return (*memory, *case.hit.findings, *(_wanted(case) or _from_memory(case)))
+        return (*memory, *case.hit.findings, *_undecided(case), *(_wanted(case) or _from_memory(case)))
     if case.is_absorbed:
         return (_memory(case),) if case.subject.is_memory else (_absorbed(case),)
     # A group that reads as well, past the page cache.
@@ -31,6 +31,19 @@ def _memory(case: Case) -> Finding:
     return findings.weak(
         "memory-file-system", text, "Measure a directory on the storage that is meant.", brief="file system in memory"
     )
+
+
+def _undecided(case: Case) -> Iterator[Finding]:
+    """Report a hit ratio that leaves open whether storage or memory delivered."""
+    hit = case.hit
+    if hit.value is None or hit.verdict != UNKNOWN or hit.bounds is None:
+        return
+    low, high = (f"{100 * share:.0f} %" for share in hit.bounds)
+    text = (
+        f"Between {low} and {high} of the bytes read in the window came from this machine's memory: no count is closer."
+    )
+    cure = "Run longer, or use direct I/O."
+    yield findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
 
 
 def _wanted(case: Case) -> tuple[Finding, ...]:
