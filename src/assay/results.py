@@ -76,6 +76,8 @@ class Cache(Part, kw_only=True):
     """`cold`, `warm`, `as_is` as asked for; `direct` when the page cache was passed by."""
     hit_ratio: float | None
     """Share of the bytes read that storage did not deliver; null for operations that read no data."""
+    hit_ratio_of: str | None
+    """What it is of: `window`, as all numbers are, or `phase` where only the whole of it is known; null where it is."""
     resident_before: float | None
     resident_after: float | None
     verdict: str

@@ -16,6 +16,10 @@ class ServedBy(enum.StrEnum):
     """What a number is a number of."""
 
     STORAGE = "storage"
+    VIRTUAL_DISK = "virtual_disk"
+    """The disk as a virtual machine sees it: storage or its host's memory, which cannot be told apart from here."""
+    SERVER = "server"
+    """A server, or another program, as a whole: its storage or its memory."""
     PAGE_CACHE = "page_cache"
     WRITE_BACK = "write_back"
     CLIENT_CPU = "client_cpu"
@@ -28,6 +32,11 @@ class ServedBy(enum.StrEnum):
     def words(self) -> str:
         """For people."""
         return _WORDS.get(self, self.value.replace("_", " "))
+
+    @property
+    def is_past_memory(self) -> bool:
+        """Whether this machine's memory had no part in it."""
+        return self in {ServedBy.STORAGE, ServedBy.VIRTUAL_DISK, ServedBy.SERVER}
 
 
 class SharedStorage(enum.StrEnum):

@@ -219,6 +219,7 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
         ),
         cache=results.Cache(
             condition="direct" if "direct" in load.title else "cold", hit_ratio=0.01 if reads else None,
+            hit_ratio_of="window" if reads else None,
             resident_before=0.0, resident_after=0.4, verdict="storage" if reads else "unknown",
             method="byte_balance" if reads else None,
         ),

@@ -70,6 +70,8 @@ class Counters:
     observer_cpu_ns: int = 0
     process_read_bytes: int | None = 0
     process_write_bytes: int | None = 0
+    fetched_from: float = 0.0
+    """Share of the phase that is over before `process_read_bytes` grows."""
     devices: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
     """Bytes read and written by device."""
     device_ns: int = NS
@@ -308,8 +310,10 @@ class SyntheticRun(MemoryRun):
                     None if counters.idle is None else round(counters.idle * at),
                 )
             )
+        fetched = max(0.0, share - counters.fetched_from) / (1 - counters.fetched_from)
         for source, instance, name, total in _totals(counters):
-            self._rows[HOST].append((index, t_s, source, instance, name, 1e6 + total * share))
+            grown = total * (fetched if name == "process_read_bytes" else share)
+            self._rows[HOST].append((index, t_s, source, instance, name, 1e6 + grown))
         for counter, (first, last) in counters.others.items():
             self._rows[HOST].append((index, t_s, *counter, first + (last - first) * share))
 

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 
 from assay import events, plan
+from assay.analysis.rows import HostTable, Span
+from assay.bundle.tables import HOST, OF_STREAM
 from assay.results import Result
 from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
+    DATA,
     MIB,
     Counters,
     SyntheticRun,
@@ -50,6 +54,8 @@ def measure(  # what a test varies
     written: int = 0,
     counted: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
     cached_first: events.CachedFirst | None = None,
+    data: plan.FileSet = DATA,
+    more: Mapping[str, "FactValue"] | None = None,
 ) -> Result:
     """Measure 500 MiB of reads or writes with counters that grow by what is given."""
     name = kind.value
@@ -58,6 +64,7 @@ def measure(  # what a test varies
         "target.target.fs.type": file_system,
         "target.target.fs.is_block_backed": block_backed,
         "target.target.device.diskstats": (device,),
+        **(more or {}),
     }
     if upper is not None:
         facts["target.target.upper.fs.type"] = upper
@@ -69,7 +76,7 @@ def measure(  # what a test varies
         devices |= {"sda": (below, 0), "sda1": (below, 0)}
     job = job or one_job(plan.Do(op=read_op(name, kind=kind, size_bytes=MIB)))
     phase = plan.Phase(name="p", title="p", jobs=(job,), cache=cache)
-    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1, data=data), facts=facts, set_bytes=set_bytes)
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
     counters = Counters(process_read_bytes=fetched, devices=devices, device_ns=5 * 10**9, others=dict(counted or {}))
     run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct, cached_first=cached_first)
@@ -141,7 +148,15 @@ def test_a_memory_file_system_is_memory_even_with_o_direct() -> None:
 
 
 def test_one_pass_over_a_file_system_without_counters_goes_by_residency() -> None:
-    result = measure(fetched=0, delivered=0, file_system="fuse.x", block_backed=False, resident=(0.25, 1.0), cache=COLD)
+    result = measure(
+        fetched=0,
+        delivered=0,
+        file_system="fuse.x",
+        block_backed=False,
+        resident=(0.25, 1.0),
+        cache=COLD,
+        set_bytes=READ_BYTES,
+    )
 
     assert (result.cache.hit_ratio, result.cache.method) == (0.25, "residency")
     assert (result.cache.resident_before, result.cache.resident_after) == (0.25, 1.0)
@@ -153,7 +168,7 @@ def test_repeated_reads_on_a_file_system_without_counters_have_no_hit_ratio() ->
 
     # 500 MiB read from a set of 50 MiB that was empty of pages before: residency says nothing of the last nine passes.
     assert (result.cache.hit_ratio, result.cache.verdict) == (None, "unknown")
-    assert "hit-ratio-unknown" in ids(result, "note")
+    assert "hit-ratio-unknown" in ids(result, "weak")
 
 
 def test_a_cold_start_that_nothing_can_verify_is_not_trusted() -> None:
@@ -197,17 +212,23 @@ def test_what_was_fetched_again_is_said_of_reads_through_the_page_cache() -> Non
 
 
 def test_bytes_and_residency_that_disagree_over_one_pass_are_named() -> None:
-    def apart(resident: float, fetched_share: float, set_bytes: int = READ_BYTES) -> bool:
-        result = measure(
-            fetched=round(fetched_share * READ_BYTES), resident=(resident, 1.0), set_bytes=set_bytes, cache=COLD
-        )
-        return "residency-disagrees" in ids(result, "note")
+    def apart(resident: float, fetched_share: float, set_bytes: int = READ_BYTES) -> tuple[str | None, str]:
+        fetched = round(fetched_share * READ_BYTES)
+        result = measure(fetched=fetched, resident=(resident, 1.0), set_bytes=set_bytes)
+        found = [finding.severity for finding in result.findings if finding.id == "residency-disagrees"]
+        return (found[0] if found else None), result.measures.value
 
-    assert apart(resident=0.0, fetched_share=0.84)
-    assert not apart(resident=0.0, fetched_share=0.86)
-    assert not apart(resident=0.5, fetched_share=0.5)
+    # Nothing was in memory and a part was not fetched: something below made it less, and the ratio is none.
+    assert apart(resident=0.0, fetched_share=0.84) == ("weak", "unknown")
+    assert apart(resident=0.0, fetched_share=0.86) == (None, "mixed")
+    assert apart(resident=0.5, fetched_share=0.5) == (None, "mixed")
+    # More was fetched than was absent: it was pushed out before its turn.
+    assert apart(resident=0.5, fetched_share=1.0) == ("note", "storage")
     # Read twice, the second time from memory.
-    assert not apart(resident=0.0, fetched_share=0.5, set_bytes=READ_BYTES // 2)
+    assert apart(resident=0.0, fetched_share=0.5, set_bytes=READ_BYTES // 2) == (None, "mixed")
+    # Half of the set was read: all that was resident may lie in it, or nothing of that.
+    assert apart(resident=0.4, fetched_share=0.2, set_bytes=READ_BYTES * 2) == (None, "mixed")
+    assert apart(resident=0.4, fetched_share=1.0, set_bytes=READ_BYTES * 2) == (None, "storage")
 
 
 def test_what_was_dirty_before_and_goes_to_storage_is_told_from_what_others_do() -> None:
@@ -352,7 +373,7 @@ def test_without_two_modes_or_one_as_fast_as_the_page_cache_nothing_is_said(
     unknown = random_reads(shares, ceiling=ceiling)
 
     assert (unknown.cache.hit_ratio, unknown.cache.method) == (None, None)
-    assert "hit-ratio-unknown" in ids(unknown, "note")
+    assert "hit-ratio-unknown" in ids(unknown, "weak")
 
 
 # -- edges: what is measured lies just below a threshold and just above it ------------------------------------------------
@@ -503,3 +524,277 @@ def test_a_run_is_one_of_memory_where_nine_tenths_of_its_numbers_are(of_storage:
     # 10 of 11 are 91 %, 10 of 12 are 83 %.
     assert sum(result.measures is ServedBy.PAGE_CACHE for result in document.results) == 10
     assert ("memory-run" in {finding.id for finding in document.findings}) is is_named
+
+
+# -- the window: what was read before it is in none of its figures ---------------------------------------------------------
+
+
+def half_from_memory(
+    *, ramp_s: float = 3.0, access: plan.Access | None = None, resident: float | None = None, block_backed: bool = True
+) -> Result:
+    """6 s of 100 reads of 1 MiB a second: those of the first half were in memory, those of the second were fetched."""
+    read = read_op(size_bytes=MIB)
+    job = one_job(plan.Do(op=read if access is None else msgspec.structs.replace(read, access=access)))
+    phase = plan.Phase(name="p", title="p", jobs=(job,), ramp_s=ramp_s)
+    facts = {**BLOCK_BACKED, "target.target.fs.is_block_backed": block_backed}
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=600 * MIB)
+    stream = steady_stream(per_s=100, seconds=6, latency_ns=1_000_000, bytes_each=MIB)
+    counters = Counters(process_read_bytes=300 * MIB, fetched_from=0.5, devices={"vda": (600 * MIB, 0)})
+    shares = None if resident is None else (resident, 1.0)
+    run.phase([stream], seconds=6, counters=counters, resident=shares)
+    (result,) = judged(run.end()).results
+    return result
+
+
+@pytest.mark.parametrize(
+    ("ramp_s", "hit", "measures"), [(3.0, 0.0, "storage"), (2.0, 0.25, "mixed"), (0.0, 0.5, "mixed")]
+)
+def test_the_hit_ratio_is_that_of_the_window_as_the_rate_is(ramp_s: float, hit: float, measures: str) -> None:
+    result = half_from_memory(ramp_s=ramp_s, access=plan.RandomAccess())
+
+    assert result.window_s is not None
+    assert result.window_s[0] == pytest.approx(ramp_s, abs=0.01)
+    assert result.cache.hit_ratio == pytest.approx(hit, abs=0.01)
+    assert (result.cache.hit_ratio_of, result.measures) == ("window", measures)
+    assert ("from-memory" in ids(result)) is (hit > 0)
+
+
+def test_a_window_in_which_read_ahead_is_most_of_the_bytes_has_no_verdict_but_what_the_phase_leaves_it() -> None:
+    # Read-ahead is not known here and taken to be 4 MiB, twice: 2.7 % of 300 MiB leaves 0 +- 2.7 % below 5 %.
+    resolved = half_from_memory(access=plan.Sequential())
+    # Of the 10 MiB of the last interval it is most.
+    tiny = half_from_memory(ramp_s=5.9, access=plan.Sequential())
+
+    assert (resolved.cache.hit_ratio_of, resolved.cache.verdict) == ("window", "storage")
+    assert (tiny.cache.verdict, tiny.measures) == ("unknown", "unknown")
+    assert "hit-ratio-unknown" in ids(tiny, "weak")
+
+
+def test_what_is_known_of_the_whole_phase_alone_is_called_so_and_bounds_the_window() -> None:
+    def known_of_phase(resident: float) -> Result:
+        return half_from_memory(resident=resident, block_backed=False)
+
+    assert [known_of_phase(share).cache.hit_ratio_of for share in (0.0, 0.3, 1.0)] == ["phase"] * 3
+    # 30 % of the bytes of the phase may be none of its second half, or 60 %.
+    assert [known_of_phase(share).cache.verdict for share in (0.0, 0.02, 0.03, 0.3)] == [
+        "storage",
+        "storage",
+        "unknown",
+        "unknown",
+    ]
+    assert known_of_phase(1.0).cache.verdict == "cache"
+
+
+def test_a_counter_between_two_samples_has_its_part_of_what_it_grew_by() -> None:
+    samples = pl.DataFrame(
+        [(0, t_s, "diskstats", "vda", "read_bytes", value) for t_s, value in ((1.0, 7.0), (1.1, 107.0), (1.2, 107.0))],
+        schema=OF_STREAM[HOST],
+        orient="row",
+    )
+    counters = HostTable(samples).of_phase(0)
+
+    def grown(begin_ms: int, end_ms: int) -> float | None:
+        return counters.delta(Span(begin_ms * 1_000_000, end_ms * 1_000_000), "diskstats", "vda", "read_bytes")
+
+    assert [grown(1000, 1100), grown(1050, 1100), grown(1000, 1025), grown(1000, 1300)] == pytest.approx(
+        [100, 50, 25, 100]
+    )
+    assert grown(999, 1100) is None
+
+
+# -- fewer bytes in storage than there are ----------------------------------------------------------------------------------
+
+SMALLER = msgspec.structs.replace(DATA, content=plan.Content(compress_ratio=4.0))
+ANYTHING = msgspec.structs.replace(DATA, reuse=plan.Reuse.TRUST)
+
+
+@pytest.mark.parametrize(
+    ("file_system", "data"),
+    [
+        ("btrfs", SMALLER),
+        ("f2fs", SMALLER),
+        ("btrfs", msgspec.structs.replace(DATA, content=plan.Content(zeros=True))),
+        ("squashfs", ANYTHING),
+        ("erofs", ANYTHING),
+    ],
+)
+@pytest.mark.parametrize("direct", [False, True])
+def test_compressed_bytes_of_a_cold_pass_are_no_hits(file_system: str, data: plan.FileSet, direct: bool) -> None:
+    cold = measure(
+        fetched=READ_BYTES // 4,
+        file_system=file_system,
+        data=data,
+        cache=COLD,
+        resident=(0.0, 1.0),
+        set_bytes=READ_BYTES,
+        direct=direct,
+    )
+
+    assert (cold.cache.hit_ratio, cold.cache.method, cold.measures) == (0.0, "residency", ServedBy.STORAGE)
+    assert cold.trust.level is TrustLevel.YES
+    assert "may compress this content" in next(f.text for f in cold.findings if f.id == "hit-ratio-by-residency")
+
+
+def test_compressed_content_that_was_in_memory_is_of_memory_and_of_what_was_read_again_nothing_is_known() -> None:
+    warm = measure(fetched=0, file_system="btrfs", data=SMALLER, resident=(1.0, 1.0))
+    again = measure(
+        fetched=READ_BYTES // 4,
+        file_system="btrfs",
+        data=SMALLER,
+        resident=(0.0, 1.0),
+        set_bytes=READ_BYTES // 2,
+        cache=COLD,
+    )
+
+    assert (warm.cache.hit_ratio, warm.measures) == (1.0, ServedBy.PAGE_CACHE)
+    assert (again.cache.hit_ratio, again.measures) == (None, ServedBy.UNKNOWN)
+    assert "not-cold" not in ids(again)
+
+
+def test_content_that_cannot_be_made_smaller_has_its_hit_ratio_by_bytes_on_any_file_system() -> None:
+    result = measure(fetched=READ_BYTES // 2, file_system="btrfs", resident=(0.5, 1.0), set_bytes=READ_BYTES)
+
+    assert (result.cache.hit_ratio, result.cache.method, result.measures) == (0.5, "byte_balance", ServedBy.MIXED)
+
+
+@pytest.mark.parametrize(
+    ("more", "data", "measures"),
+    [
+        ({"backing.fs.type": "btrfs"}, SMALLER, "unknown"),
+        ({"backing.fs.type": "xfs", "backing.device.0.kind": "lvm"}, SMALLER, "unknown"),
+        ({"backing.fs.type": "btrfs"}, DATA, "mixed"),
+        ({"backing.fs.type": "xfs", "backing.device.0.kind": "disk"}, SMALLER, "mixed"),
+    ],
+)
+def test_a_backing_file_that_may_be_compressed_is_not_called_cached(
+    more: Mapping[str, "FactValue"], data: plan.FileSet, measures: str
+) -> None:
+    facts = {f"target.target.device.0.{key}": value for key, value in more.items()}
+    result = measure(
+        fetched=READ_BYTES,
+        device="loop0",
+        below=READ_BYTES // 4,
+        direct=True,
+        data=data,
+        more=facts,
+        file_system="ext4",
+    )
+
+    assert result.measures == measures
+    assert ("backing-file-cached" in ids(result)) is (measures == "mixed")
+
+
+# -- caches of hosts and servers -------------------------------------------------------------------------------------------
+
+VIRTUAL: "Mapping[str, FactValue]" = {
+    "host.virtualisation.is_virtual": True,
+    "target.target.device.0.kind": "partition",
+    "target.target.device.0.carries": "file system",
+    "target.target.device.1.kind": "disk",
+    "target.target.device.1.carries": "0",
+}
+LOOP: "Mapping[str, FactValue]" = {
+    "host.virtualisation.is_virtual": True,
+    "target.target.device.0.kind": "loop",
+    "target.target.device.0.carries": "file system",
+}
+
+
+@pytest.mark.parametrize(("direct", "cache"), [(True, plan.CacheCondition.AS_IS), (False, COLD)])
+def test_reads_of_a_virtual_disk_are_of_the_disk_as_the_guest_sees_it(direct: bool, cache: plan.CacheCondition) -> None:
+    guest = measure(fetched=READ_BYTES, direct=direct, cache=cache, more=VIRTUAL)
+    metal = measure(
+        fetched=READ_BYTES, direct=direct, cache=cache, more={**VIRTUAL, "host.virtualisation.is_virtual": False}
+    )
+
+    assert (guest.measures, guest.trust.level) == (ServedBy.VIRTUAL_DISK, TrustLevel.YES)
+    assert "remote-cache" in ids(guest, "note")
+    assert (metal.measures, metal.trust.level) == (ServedBy.STORAGE, TrustLevel.YES)
+    assert "remote-cache" not in ids(metal)
+
+
+@pytest.mark.parametrize(
+    ("below", "measures"),
+    [
+        ({"backing.fs.type": "tmpfs"}, ServedBy.STORAGE),
+        ({"backing.fs.type": "fuse.nbdfuse"}, ServedBy.STORAGE),
+        ({"backing.fs.type": "nfs4"}, ServedBy.SERVER),
+        ({"backing.fs.type": "ext4", "backing.device.0.kind": "disk"}, ServedBy.VIRTUAL_DISK),
+        ({"backing.fs.type": "ext4", "backing.device.0.kind": "zram"}, ServedBy.STORAGE),
+        ({"kind": "nbd"}, ServedBy.SERVER),
+        ({"kind": "zram"}, ServedBy.STORAGE),
+    ],
+)
+def test_the_lowest_device_says_whose_memory_is_behind_it(below: Mapping[str, "FactValue"], measures: ServedBy) -> None:
+    facts = {**LOOP, **{f"target.target.device.0.{key}": value for key, value in below.items()}}
+
+    assert measure(fetched=READ_BYTES, direct=True, more=facts).measures is measures
+
+
+@pytest.mark.parametrize("file_system", ["nfs4", "cifs", "fuse.sshfs", "virtiofs"])
+def test_reads_through_a_server_are_of_the_server_and_what_nobody_knows_is_never_trusted(file_system: str) -> None:
+    def through_server(resident: tuple[float, float] | None, *, direct: bool = True) -> Result:
+        return measure(
+            fetched=READ_BYTES if file_system == "nfs4" else 0,
+            file_system=file_system,
+            block_backed=False,
+            more={"target.target.device.diskstats": ()},
+            resident=resident,
+            set_bytes=READ_BYTES,
+            direct=direct,
+        )
+
+    # Direct I/O that leaves nothing in the page cache, and a first read of what was not in it.
+    for known in (through_server((0.0, 0.0)), through_server((0.0, 1.0), direct=False)):
+        assert (known.measures, known.trust.level) == (ServedBy.SERVER, TrustLevel.YES)
+        assert "remote-cache" in ids(known, "note")
+    if file_system != "nfs4":
+        unknown = through_server(None)
+        assert (unknown.measures, unknown.trust.level) == (ServedBy.UNKNOWN, TrustLevel.WEAK)
+
+
+def read_twice(first_ns: int, again_ns: int, *, is_virtual: bool = True, set_bytes: int = 300 * MIB) -> Result:
+    """600 direct reads of 1 MiB in 6 s, of which the second half takes another time than the first."""
+    facts: dict[str, FactValue] = {**BLOCK_BACKED, **VIRTUAL, "host.virtualisation.is_virtual": is_virtual}
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=read_op(size_bytes=MIB))),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
+    stream = steady_stream(per_s=100, seconds=6, latency_ns=first_ns, bytes_each=MIB)
+    took = np.where(np.arange(600) < 300, first_ns, again_ns) * np.random.default_rng(1).normal(1, 0.05, 600)
+    stream = dataclasses.replace(stream, latency_ns=took.astype(np.int64))
+    counters = Counters(process_read_bytes=600 * MIB, devices={"vda": (600 * MIB, 0)})
+    run.phase([stream], seconds=6, counters=counters, direct=True)
+    (result,) = judged(run.end()).results
+    return result
+
+
+@pytest.mark.parametrize(("times", "is_sign"), [(1.0, False), (1.2, False), (1.3, True), (5.0, True), (0.5, False)])
+def test_reads_that_are_faster_once_the_set_was_read_are_a_sign_of_a_cache_behind_the_disk(
+    times: float, is_sign: bool
+) -> None:
+    guest = read_twice(round(times * 1e6), 1_000_000)
+
+    assert guest.measures is ServedBy.VIRTUAL_DISK
+    assert ("remote-cache" in ids(guest, "weak")) is is_sign
+    # A disk of this machine has no host, and a set that is not read to its end no second time.
+    assert "remote-cache" not in ids(read_twice(round(times * 1e6), 1_000_000, is_virtual=False))
+    assert "remote-cache" not in ids(read_twice(round(times * 1e6), 1_000_000, set_bytes=900 * MIB), "weak")
+
+
+@pytest.mark.parametrize(
+    ("fast_share", "is_sign"), [(0.0, False), (0.02, False), (0.3, True), (0.98, False), (1.0, False)]
+)
+def test_random_reads_of_two_modes_are_a_sign_of_a_cache_behind_the_disk(fast_share: float, is_sign: bool) -> None:
+    rng = np.random.default_rng(1)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=4096)
+    fast = rng.random(len(stream.latency_ns)) < fast_share
+    latency = np.where(fast, 60_000, 900_000) * np.exp(rng.normal(0, 0.2, len(fast)))
+    stream = dataclasses.replace(stream, latency_ns=latency.astype(np.int64))
+    op = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=op)),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts={**BLOCK_BACKED, **VIRTUAL})
+    read = 5000 * 4096
+    run.phase([stream], seconds=5, counters=Counters(process_read_bytes=read, devices={"vda": (read, 0)}), direct=True)
+    (result,) = judged(run.end()).results
+
+    assert result.measures is ServedBy.VIRTUAL_DISK
+    assert ("remote-cache" in ids(result, "weak")) is is_sign

@@ -10,10 +10,13 @@ from assay.analysis.curve import curve_of
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.errors import InputError
+from assay.report import terminal_table
 from assay.report.explain.story import story, thresholds_story
 from assay.report.explain.time_bar import cells, time_bar
-from assay.results import TimeBudget
-from unit.synthetic import Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
+from assay.report.numbers import hit_scope
+from assay.results import Result, TimeBudget
+from assay.units import format_share
+from unit.synthetic import BLOCK_BACKED, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 COLUMNS = 80
 TIME = Counters(process_cpu_ns=10**9, on_cpu=0.1, run_delay=0.2, block_delay=0.5)
@@ -164,3 +167,25 @@ def test_every_threshold_is_told() -> None:
 
     assert "RUN_DELAY_SHARE = 0.1" in text
     assert "waits longer for a CPU than this share of its time" in " ".join(text.split())
+
+
+def test_what_a_row_is_of_and_what_its_hit_ratio_is_of_are_the_same_words_everywhere() -> None:
+    behind_fuse = {**BLOCK_BACKED, "target.target.fs.type": "fuse.x", "target.target.fs.is_block_backed": False}
+    phase = plan.Phase(name="one", title="one", jobs=(one_job(),), ramp_s=5.0)
+    made = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=behind_fuse, set_bytes=10_000 * 4096)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000, bytes_each=4096)
+    recorded = read(made.phase([stream], seconds=10, resident=(0.02, 1.0)).end())
+    result = document(recorded).results[0]
+
+    text = said(recorded, None) + said(recorded, "1")
+
+    assert (result.cache.hit_ratio, result.cache.hit_ratio_of, result.measures) == (0.02, "phase", "server")
+    assert "server (its storage or its memory, not distinguishable from here)" in text
+    assert "memory delivered 2.0 % of the bytes read (over the whole phase), by residency" in text
+    assert hit_scope(result.cache) == " (over the whole phase)"
+    assert rows_with(result) == [f"phase {format_share(0.02)}"]
+
+
+def rows_with(result: Result) -> list[str]:
+    """Give the cell of the terminal's table."""
+    return [column.cell(result) for column in terminal_table._ALL if column.heading == "cache hit"]

@@ -3,11 +3,16 @@
 Reads (byte balance): the kernel counts what it fetched from storage for the engine's process (`read_bytes` of
 /proc/self/io, counted where a bio is submitted or an NFS page requested, whatever thread does it):
 
-    hit ratio = 1 - fetched / read          over the whole phase, from the first counter sample to the last
+    hit ratio = 1 - fetched / read          over the window that the number is of
+
+Both are counted up to the same ticks, so nothing has to be interpolated. Operations in flight and read-ahead at an edge of
+the window are fetched on one side of it and read on the other. Where they are more than 1 % of the bytes of the window,
+the ratio is known to within them, and to what that of the whole phase leaves open (`hit.py`).
 
 It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
 a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
-same. Where that cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
+same. On file systems that may compress this content (`reduction.py`) fewer bytes are fetched than read, and the balance says
+nothing. Where it cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
 say what it had. Else the residency before the start stands in for it, as long as no byte was read twice. tmpfs and ramfs
 *are* memory, whatever flags a file was opened with.
 
@@ -27,7 +32,10 @@ import dataclasses
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
+from assay.analysis.device import is_served_by_a_process, most_bytes_below, read_ahead_bytes, volatile_caches
+from assay.analysis.hit import UNKNOWN, HitRatio, bounds_in, of_phase, of_window
+from assay.analysis.reduction import can_be_reduced, reduces, reduces_below
+from assay.analysis.rows import Span
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
 from assay.plan.durability import changes_per_flush
@@ -39,29 +47,22 @@ NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
 DIRECT = "direct"
 """Condition of what passes the page cache by."""
+_ASK_THE_KERNEL = "Use direct I/O, or a kernel with cachestat (6.5 or later)."
 BYTE_BALANCE = "byte_balance"
 """The method by which storage's bytes tell the hit ratio."""
 
 
-@dataclasses.dataclass(frozen=True)
-class HitRatio:
-    """Share of the bytes read that storage did not deliver, and how that was found."""
-
-    value: float | None
-    method: str | None
-    findings: tuple[Finding, ...] = ()
-
-
 def cache_of(subject: Subject, hit: HitRatio) -> Cache:
     """Say what part the cache had in one operation."""
-    verdict = "unknown"
+    verdict = UNKNOWN
     if subject.operation.direction == "read":
-        verdict = _read_verdict(hit.value)
+        verdict = hit.verdict
     elif subject.operation.direction == "write":
         verdict = _write_verdict(subject)
     return Cache(
         condition=DIRECT if subject.is_direct else subject.record.phase.cache.value,
         hit_ratio=hit.value,
+        hit_ratio_of=hit.span,
         resident_before=resident_share(subject, events.Moment.BEFORE),
         resident_after=resident_share(subject, events.Moment.AFTER),
         verdict=verdict,
@@ -69,28 +70,33 @@ def cache_of(subject: Subject, hit: HitRatio) -> Cache:
     )
 
 
-def hit_ratio(subject: Subject) -> HitRatio:
-    """Find the hit ratio of a read by the strongest method that its file systems and phase allow."""
+def hit_ratio(subject: Subject, window: Span) -> HitRatio:
+    """Find the hit ratio of a read by the strongest method that its file systems and phase allow.
+
+    Args:
+        subject: The operation.
+        window: What its numbers are of, from tick to tick.
+    """
     if subject.is_memory:
-        return HitRatio(1.0, "residency")
+        return of_window(1.0, "residency")
     own = [kind for kind in subject.file_systems if kind in OWN_CACHE_FILE_SYSTEMS]
     if own:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
-        return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
-    fetched = subject.record.process_delta(subject.record.whole, "process_read_bytes")
-    if _is_counted(subject) and _fetches_to_read(subject) and fetched is not None and subject.read_bytes > 0:
-        return _byte_balance(subject, fetched)
-    return _asked_first(subject) or _without_counters(subject)
+        return _unknown(subject, text, "Use a set of more than twice the RAM, or limit that cache.")
+    is_reduced = reduces(subject.file_systems) and can_be_reduced(subject.run, subject.operation.sets)
+    # However small content is made, nothing at all is fetched of what memory has.
+    is_told = not is_reduced or _missed(subject, window) == 0
+    has_bytes = _is_counted(subject) and _fetches_to_read(subject) and is_told
+    balance = _byte_balance(subject, window) if has_bytes else None
+    why = f"{_where(subject)} may compress this content" if is_reduced else f"{_where(subject)} has no byte counters"
+    return balance or _asked_first(subject, window) or _without_counters(subject, window, why)
 
 
-def _without_counters(subject: Subject) -> HitRatio:
-    if subject.is_direct:
-        text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked."
-        return _unknown(text, "Compare with the server's own counters.")
-    if not _fetches_to_read(subject):
+def _without_counters(subject: Subject, window: Span, why: str) -> HitRatio:
+    if not subject.is_direct and not _fetches_to_read(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
-        return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
-    return _by_residency(subject)
+        return _unknown(subject, text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
+    return _by_residency(subject, window, why)
 
 
 def _is_counted(subject: Subject) -> bool:
@@ -109,26 +115,112 @@ def _fetches_to_read(subject: Subject) -> bool:
     return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
 
-def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
-    missed = fetched / subject.read_bytes
+def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
+    """Hold what was fetched against what was read in the window; None where it was not counted.
+
+    Where the edges leave the ratio open, that of the whole phase, which has none, bounds it as well.
+    """
+    whole = subject.record.whole
+    of_all = _balanced(subject, whole)
+    inside = _balanced(subject, window) if window != whole else None
+    if of_all is None:
+        return None
+    contradicted = _against_residency(subject)
+    if contradicted is not None and contradicted.severity != findings.NOTE:
+        return HitRatio(None, None, (contradicted,))
+    said = (contradicted,) if contradicted else ()
+    if inside is None:
+        return dataclasses.replace(of_all, findings=(*of_all.findings, *said))
+    inside = dataclasses.replace(inside, findings=(*inside.findings, *said))
+    window_bytes = _bytes_in(subject, window)
+    within = _under_way_bytes(subject) / window_bytes
+    if within <= thresholds.EDGE_SHARE:
+        return inside
+    value = inside.value or 0.0
+    least, most = bounds_in(of_all.value or 0.0, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
+    bounds = (min(most, max(least, value - within)), max(least, min(most, value + within)))
+    return dataclasses.replace(inside, value=min(bounds[1], max(bounds[0], value)), bounds=bounds)
+
+
+def _under_way_bytes(subject: Subject) -> float:
+    """Bytes that may be fetched on one side of an edge of a window and read on the other.
+
+    Those of the operations in flight, and of reads in order through the page cache what read-ahead holds: the part that is
+    read and the one after it (mm/readahead.c), twice as long with POSIX_FADV_SEQUENTIAL, none with POSIX_FADV_RANDOM.
+    """
+    ops = subject.rows.total("ops")
+    in_flight = subject.job.queue_depth * subject.rows.total("bytes") / ops if ops else 0.0
+    parts = {"random": 0.0, "sequential": 4.0}.get(subject.job.open.advice, 2.0)
+    ahead = 0.0
+    if subject.operation.is_sequential and not subject.is_direct:
+        ahead = parts * max(read_ahead_bytes(subject.run, target) for target in subject.targets)
+    return subject.job.workers * (in_flight + ahead)
+
+
+def _missed(subject: Subject, span: Span) -> float | None:
+    """Give the bytes that were fetched in a span by those read in it."""
+    fetched = subject.record.process_delta(span, "process_read_bytes")
+    read = subject.record.moved_bytes("read", span)
+    return None if fetched is None or read <= 0 else fetched / read
+
+
+def _balanced(subject: Subject, span: Span) -> HitRatio | None:
+    """Hold what was fetched in a span against what was read in it."""
+    missed = _missed(subject, span)
+    if missed is None:
+        return None
     found: list[Finding] = []
     if missed > thresholds.READ_AMPLIFICATION:
         text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
-    value = min(1.0, max(0.0, 1.0 - missed))
+    value = max(0.0, 1.0 - missed)
+    least_hit = _least_hit_below(subject, span)
+    if least_hit <= max(value, thresholds.STORAGE_HIT):
+        return of_window(value, BYTE_BALANCE, tuple(found))
+    names = ", ".join(subject.devices or ())
+    if can_be_reduced(subject.run, subject.operation.sets) and any(
+        reduces_below(subject.run, target) for target in subject.targets
+    ):
+        text = f"The file behind {names} may be kept in fewer bytes than it has, so those that disks moved do not tell."
+        return _unknown(subject, text, "Measure incompressible content, or the storage below the loop device.")
+    return of_window(least_hit, BYTE_BALANCE, (*found, _backing_file(names, least_hit)))
+
+
+def _least_hit_below(subject: Subject, span: Span) -> float:
+    """Give what came from no disk or wire of this machine at least, of data on loop devices; 0 of other data."""
     devices = subject.devices or ()
     is_loop = bool(devices) and all(name.startswith("loop") for name in devices)
-    if is_loop and not any(is_served_by_a_process(subject.run, target) for target in subject.targets):
-        most = most_bytes_below(subject.record, "read", subject.record.whole)
-        read_bytes = subject.read_bytes_on_machine
-        least_hit = 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
-        if least_hit > max(value, thresholds.STORAGE_HIT):
-            value = least_hit
-            found.append(_backing_file(devices, least_hit))
-    return HitRatio(value, BYTE_BALANCE, tuple(found))
+    if not is_loop or any(is_served_by_a_process(subject.run, target) for target in subject.targets):
+        return 0.0
+    most = most_bytes_below(subject.record, "read", span)
+    read_bytes = subject.read_bytes_on_machine(span)
+    return 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
 
 
-def _asked_first(subject: Subject) -> HitRatio | None:
+def _against_residency(subject: Subject) -> Finding | None:
+    """Hold the bytes fetched against what was in memory before, over a phase that read hardly a byte twice (METHOD 4.4, C3).
+
+    Where less was fetched than was absent, something else than this client's page cache made it less, and the ratio is none.
+    Where more was, pages were pushed out before their turn, or dropped: the bytes are right.
+    """
+    missed, resident = _missed(subject, subject.record.whole), _resident_part(subject)
+    if missed is None or resident is None:
+        return None
+    hit = max(0.0, 1.0 - missed)
+    text = f"By the bytes that storage gave, {100 * hit:.0f} % of those read came from memory; "
+    if hit > resident[1] + thresholds.RESIDENCY_APART:
+        text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
+        cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
+        brief, effect = "two counts of the cache disagree", hit - resident[1]
+        return findings.weak("residency-disagrees", text, cure, brief=brief, effect=effect)
+    if hit < resident[0] - thresholds.RESIDENCY_APART and not subject.is_direct:
+        text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
+        cure = "See whether others dropped the files meanwhile, or whether memory was short."
+        return findings.note("residency-disagrees", text, cure, effect=resident[0] - hit)
+    return None
+
+
+def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
     """Give the share of the bytes that reads got from the page cache when they asked it alone; None where not all did so.
 
     What read-ahead fetched a moment before is at hand too, so reads in order tell nothing of a cache.
@@ -138,59 +230,83 @@ def _asked_first(subject: Subject) -> HitRatio | None:
     if found is None or subject.operation.is_sequential or not all(op.flags.cached_first for op in reads):
         return None
     asked = found.hit_bytes + found.missed_bytes
-    return HitRatio(found.hit_bytes / asked, "cached_first") if asked else None
+    if not asked:
+        return None
+    value = found.hit_bytes / asked
+    return of_phase(
+        HitRatio(value, "cached_first", bounds=(value, value)), subject.read_bytes, _bytes_in(subject, window)
+    )
 
 
-def _backing_file(devices: tuple[str, ...], hit: float) -> Finding:
+def _backing_file(names: str, hit: float) -> Finding:
     return findings.warning(
         "backing-file-cached",
-        f"The file system is on {', '.join(devices)}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
+        f"The file system is on {names}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
         " machine: its backing file is in the page cache.",
         "Set the loop device up with direct I/O (losetup --direct-io=on), or measure the storage below it.",
     )
 
 
-def _by_residency(subject: Subject) -> HitRatio:
+def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
     """Hit ratio of reads that met no byte twice: what was resident before the start."""
     before, after = (resident_share(subject, moment) for moment in (events.Moment.BEFORE, events.Moment.AFTER))
     if before is None:
-        return _unknown("Neither byte counters nor the page cache's residency are known here.", "")
+        return _unknown(subject, "Neither byte counters nor residency are known here.", _ASK_THE_KERNEL)
     stays_out = after is not None and max(before, after) <= thresholds.STORAGE_HIT
-    stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT
-    if is_one_pass(subject) or stays_out or stays_in:
-        text = (
-            f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
-        )
-        return HitRatio(before, "residency", (findings.note("hit-ratio-by-residency", text),))
-    text = f"{_where(subject)} has no byte counters, and blocks may have been read again while they were cached."
-    return _unknown(text, "Read each byte once, or use direct I/O.")
+    stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT and not subject.is_direct
+    part = (before, before) if stays_out or stays_in else _resident_part(subject)
+    if part is not None and (stays_out or not subject.is_direct or part[1] <= thresholds.STORAGE_HIT):
+        text = f"The hit ratio is by the share of the set that was resident before: {why}."
+        found = (findings.note("hit-ratio-by-residency", text),)
+        known = HitRatio(min(part[1], max(part[0], before)), "residency", found, bounds=part)
+        return of_phase(known, subject.read_bytes, _bytes_in(subject, window))
+    if subject.is_direct:
+        text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked: {why}."
+        return _unknown(subject, text, "Compare with the counters of the server or device.")
+    text = f"{why}, and blocks may have been read again while they were cached."
+    return _unknown(subject, text, "Read each byte once, or use direct I/O.")
+
+
+def _resident_part(subject: Subject) -> tuple[float, float] | None:
+    """Give the least and the largest share of the bytes read that were resident before; None where some were read twice."""
+    before = resident_share(subject, events.Moment.BEFORE)
+    if before is None or not is_one_pass(subject):
+        return None
+    if not subject.operation.is_sequential:
+        return before, before
+    # Of a pass that did not come to its end, what was resident may lie in the part that was read, or in the rest.
+    read = min(1.0, subject.read_bytes / _set_bytes(subject))
+    return max(0.0, before - (1 - read)) / read, min(1.0, before / read)
 
 
 def is_one_pass(subject: Subject) -> bool:
     """Whether hardly a byte of the sets was read twice in the phase."""
-    size_bytes = sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
     each_once = all(
         isinstance(op.access, RandomAccess) and op.access.coverage is Coverage.EACH_ONCE for op in subject.operation.ops
     )
     is_in_turn = subject.operation.is_sequential or each_once
     pass_share = thresholds.ONE_PASS_SHARE if is_in_turn else thresholds.RANDOM_PASS_SHARE
-    return 0 < subject.read_bytes <= pass_share * size_bytes
+    return 0 < subject.read_bytes <= pass_share * _set_bytes(subject)
+
+
+def _bytes_in(subject: Subject, window: Span) -> int:
+    return subject.record.moved_bytes("read", window)
+
+
+def _set_bytes(subject: Subject) -> int:
+    return sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
 
 
 def _where(subject: Subject) -> str:
     return ", ".join(dict.fromkeys(kind or "the file system (type unknown)" for kind in subject.file_systems))
 
 
-def _unknown(text: str, cure: str) -> HitRatio:
-    return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
-
-
-def _read_verdict(hit: float | None) -> str:
-    if hit is None:
-        return "unknown"
-    if hit <= thresholds.STORAGE_HIT:
-        return "storage"
-    return "cache" if hit >= thresholds.CACHE_HIT else "mixed"
+def _unknown(subject: Subject, text: str, cure: str) -> HitRatio:
+    """Make no ratio; of reads that moved bytes, what the number is one of is not known either."""
+    if not subject.read_bytes:
+        return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
+    found = findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+    return HitRatio(None, None, (found,))
 
 
 def _write_verdict(subject: Subject) -> str:

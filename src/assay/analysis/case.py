@@ -4,8 +4,8 @@ import dataclasses
 import functools
 
 from assay.analysis import budget, cache, device, energy, served
-from assay.analysis.cache import HitRatio
 from assay.analysis.committed import committed_rate
+from assay.analysis.hit import HitRatio
 from assay.analysis.latency import OperationLatency
 from assay.analysis.latency_modes import by_latency
 from assay.analysis.limiter.conclusion import Conclusion
@@ -155,8 +155,8 @@ class Case:
         """Share of the bytes read that storage did not deliver; of a group that writes as well, where both pass it by."""
         if self.operation.direction != "read":
             is_direct = self.subject.is_direct and self.operation.reads_too
-            return cache.hit_ratio(self.subject) if is_direct else HitRatio(None, None)
-        return by_latency(self.subject, cache.hit_ratio(self.subject), self.latencies)
+            return cache.hit_ratio(self.subject, self.window.counted) if is_direct else HitRatio(None, None)
+        return by_latency(self.subject, cache.hit_ratio(self.subject, self.window.counted), self.latencies)
 
     @functools.cached_property
     def cache(self) -> Cache:

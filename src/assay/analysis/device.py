@@ -9,6 +9,8 @@ from assay.analysis.rows import NS_PER_S, Span
 
 VOLATILE = "write back"
 """Of a device with a cache that goes with the power, in its `queue/write_cache`."""
+_OWN_READ_AHEAD = 4 << 20
+"""Bytes of read-ahead of a file system that does not go by its device's."""
 _STACKED = re.compile(r"(loop|dm-|md|zram|ram|bcache)")
 _COUNTERS = {"read": "read_bytes", "write": "write_bytes"}
 _NET_COUNTERS = {"read": "rx_bytes", "write": "tx_bytes"}
@@ -40,6 +42,15 @@ def volatile_caches(run: RunRecord, target: str) -> Iterator[str]:
             return
         if kind == VOLATILE:
             yield str(name)
+
+
+def read_ahead_bytes(run: RunRecord, target: str) -> int:
+    """Return the longest read-ahead of a target's devices; btrfs has its own, of 4 MiB (fs/btrfs/disk-io.c)."""
+    known = [
+        run.target_fact(target, f"device.{place}.read_ahead_bytes") for place, _ in enumerate(numbered(run, target))
+    ]
+    own = [_OWN_READ_AHEAD] if run.target_fact(target, "fs.type") == "btrfs" else []
+    return max([*own, *(value for value in known if isinstance(value, int))], default=_OWN_READ_AHEAD)
 
 
 def moved_bytes(record: PhaseRecord, devices: tuple[str, ...], direction: str, span: Span) -> int | None:

@@ -174,6 +174,7 @@ def _result(figure: Claim, repeat: int, tool: str) -> Result:
         cache=Cache(
             condition=DIRECT if figure.is_direct else "unknown",
             hit_ratio=None,
+            hit_ratio_of=None,
             resident_before=None,
             resident_after=None,
             verdict="unknown",

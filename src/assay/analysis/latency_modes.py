@@ -7,11 +7,9 @@ measured (`ceilings.py`); those in between are caches that are not this machine'
 Limits: reads in order are answered by read-ahead, whose hits are no cache's; with one mode nothing is told apart.
 """
 
-import dataclasses
-
 from assay.analysis import findings, thresholds
-from assay.analysis.cache import HitRatio
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
+from assay.analysis.hit import HitRatio, of_window
 from assay.analysis.latency import OperationLatency
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.statistics.modes import Mode, find_modes
@@ -35,7 +33,7 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
         f" from this machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
     )
     said = findings.note("hit-ratio-by-latency", text)
-    return dataclasses.replace(hit, value=sum(mode.share for mode in fast), method="latency", findings=(said,))
+    return of_window(sum(mode.share for mode in fast), "latency", (said,))
 
 
 def _cached_read_ns(subject: Subject) -> float | None:

@@ -208,6 +208,16 @@ class HostTable:
         return found
 
 
+def _counter_at(t_ns: IntArray, values: npt.NDArray[np.float64], at_ns: int) -> float:
+    """Give a counter at a time from its first sample on; after the last one, that."""
+    last = int(np.searchsorted(t_ns, at_ns, side="right")) - 1
+    value = float(values[last])
+    if t_ns[last] == at_ns or last + 1 == len(t_ns):
+        return value
+    share = (at_ns - int(t_ns[last])) / (int(t_ns[last + 1]) - int(t_ns[last]))
+    return value + share * float(values[last + 1] - values[last])
+
+
 @dataclasses.dataclass(frozen=True)
 class Counters:
     """The counters of one phase: running totals by source and instance."""
@@ -216,15 +226,18 @@ class Counters:
     phase_index: int
 
     def delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
-        """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
+        """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all.
+
+        Counters of the machine are sampled each 100 ms at most: of an edge between two samples, in proportion.
+        """
         samples = self.table.samples.get(source, {}).get((instance, name))
         if samples is None:
             return None
         first, end = samples.bounds(self.phase_index)
-        before, until = np.searchsorted(samples.t_ns[first:end], (span.begin_ns, span.end_ns), side="right")
-        if not before:
+        t_ns, values = samples.t_ns[first:end], samples.values[first:end]
+        if not len(t_ns) or t_ns[0] > span.begin_ns:
             return None
-        grown = float(samples.values[first + until - 1] - samples.values[first + before - 1])
+        grown = _counter_at(t_ns, values, span.end_ns) - _counter_at(t_ns, values, span.begin_ns)
         return None if math.isnan(grown) else grown
 
     def at(self, t_ns: int, source: str, instance: str, name: str) -> float | None:

@@ -6,14 +6,16 @@ attributes, unless the devices were read meanwhile. Flushes are storage's where 
 of them stands what limited the number: a client that had no time left, in programs and not in the kernel, was measured
 itself; so was a link that was full.
 
-Limits: what a server, an array or a disk keeps in memory is not seen from here, so a number through a network is at best
-one of the server as a whole, which is `unknown`.
+Limits: what a host, a server, an array or a disk keeps in memory is not seen from here. So a read of a virtual machine is at
+best one of its disk as it sees it (`virtual_disk`), and one through a network of the server as a whole (`server`).
 """
 
 from collections.abc import Sequence
 
 from assay.analysis import budget, thresholds
-from assay.analysis.cache import HitRatio, reaches_device
+from assay.analysis.behind import storage_of
+from assay.analysis.cache import reaches_device
+from assay.analysis.hit import HitRatio
 from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
@@ -48,13 +50,11 @@ def served_by(
 
 
 def _of_reads(subject: Subject, hit: HitRatio) -> ServedBy:
-    if subject.is_memory or (hit.value is not None and hit.value >= thresholds.CACHE_HIT):
+    if subject.is_memory or hit.verdict == "cache":
         return ServedBy.PAGE_CACHE
-    if hit.value is None:
-        return ServedBy.UNKNOWN
-    if hit.value > thresholds.STORAGE_HIT:
+    if hit.verdict == "mixed":
         return ServedBy.MIXED
-    return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
+    return storage_of(subject) if hit.verdict == "storage" else ServedBy.UNKNOWN
 
 
 def _of_lookups(subject: Subject, window: Window) -> ServedBy:
@@ -84,8 +84,7 @@ def _of_changes(subject: Subject, hit: HitRatio) -> ServedBy:
         return ServedBy.WRITE_BACK if subject.is_memory else ServedBy.MIXED
     if reaches_device(subject):
         if subject.devices is None:
-            return ServedBy.UNKNOWN
+            return storage_of(subject)
         # Flushes make the changes wait for storage, and no reads: memory may have had what they asked for.
-        from_storage = hit.value is not None and hit.value <= thresholds.STORAGE_HIT
-        return ServedBy.MIXED if reads_too and not from_storage else ServedBy.STORAGE
+        return ServedBy.MIXED if reads_too and hit.verdict != "storage" else ServedBy.STORAGE
     return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK

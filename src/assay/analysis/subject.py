@@ -92,14 +92,13 @@ class Subject:
         """What all recorded reads of the phase moved, over the whole phase."""
         return self.record.moved_bytes("read", self.record.whole)
 
-    @functools.cached_property
-    def read_bytes_on_machine(self) -> float | None:
-        """What all recorded reads of the phase moved, of all clients on its machine."""
+    def read_bytes_on_machine(self, span: Span) -> float | None:
+        """Return what all recorded reads of the phase moved in a span, of all clients on its machine."""
 
-        def read(_: RunRecord, record: PhaseRecord, span: Span) -> float:
-            return float(record.moved_bytes("read", span))
+        def read(_: RunRecord, record: PhaseRecord, own_span: Span) -> float:
+            return float(record.moved_bytes("read", own_span))
 
-        return on_machine(self.run, self.record, self.record.whole, "read", read)
+        return on_machine(self.run, self.record, span, "read", read)
 
     def app_bytes(self, span: Span) -> int | None:
         """Return what the recorded operations that share its devices moved in its direction.

@@ -96,6 +96,8 @@ STORAGE_HIT = 0.05
 """At most this hit ratio: storage delivered."""
 CACHE_HIT = 0.95
 """At least this hit ratio: memory delivered."""
+EDGE_SHARE = 0.01
+"""Bytes that may lie on the wrong side of an edge of the window, by those in it, up to which they move no verdict."""
 READ_AMPLIFICATION = 1.10
 """Bytes fetched per byte read above which read-ahead (or another reader) is worth a note."""
 DEVICE_MISMATCH = 0.15
@@ -134,6 +136,8 @@ DURABLE_TO_READ = 0.10
 """Of that, the time of a durable write below which it went into a cache of the device."""
 WRITES_TO_READS = 5.0
 """Times the rate of random reads that random writes reach only with a cache that puts them in order."""
+AGAIN_FASTER, AGAIN_BY_CHANCE = 1.25, 0.01
+"""Times that a read takes before the set was read once by that after it (METHOD 1.5: a change of level), and its p."""
 CALLS_APART = 0.05
 """Of the operations, by which the kernel's count of calls may differ."""
 MEMORY_RUN = 0.90

@@ -184,7 +184,8 @@ def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
     if sentence.is_as_measured:
         return None
     wanted = sentence.served or ServedBy.STORAGE
-    others = sorted({sample.result.measures.words for sample in samples if sample.result.measures is not wanted})
+    measured = {sample.result.measures for sample in samples}
+    others = sorted(kind.words for kind in measured - {wanted} if sentence.served or not kind.is_past_memory)
     if not others:
         return None
     cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence says what is meant"

@@ -18,9 +18,10 @@ from assay.host.mounts import Mount, find, mount_id, mounts_of
 from assay.host.reading import SystemTree, without_secrets
 
 _MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
-_NETWORK = frozenset(
+NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "virtiofs", "lustre", "beegfs", "gpfs", "afs", "orangefs"}
 )
+"""File systems of which a server, or the host of a virtual machine, keeps the data."""
 _DAEMON = "a FUSE daemon does the I/O: the kernel counts it as the daemon's"
 # Overlays of overlays, loops on loops: deeper than this is a circle.
 _DEEPEST = 8
@@ -139,7 +140,7 @@ def _remote_carrier(fs_type: str) -> _Carrier:
     """A file system that has no block devices, or shows none."""
     if fs_type in _MEMORY:
         return _Carrier(kind="memory", why_uncounted=f"{fs_type} keeps its data in memory")
-    if fs_type in _NETWORK:
+    if fs_type in NETWORK:
         return _Carrier(kind="network", why_uncounted=f"{fs_type}: the devices are the server's, or the host's")
     if fs_type.startswith("fuse"):
         return _Carrier(kind="fuse", why_uncounted=_DAEMON)

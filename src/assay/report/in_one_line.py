@@ -10,7 +10,7 @@ from assay.bundle.kept_list import CameTo, HeadRate
 from assay.report.numbers import headline, headline_rates
 from assay.report.over_repeats import shown_results
 from assay.results import Document, Result
-from assay.verdicts import ServedBy, TrustLevel
+from assay.verdicts import TrustLevel
 
 _LEVELS = tuple(TrustLevel)
 """The best first."""
@@ -46,5 +46,5 @@ def _head(measured: tuple[Result, ...]) -> HeadRate | None:
 
 def _rank(result: Result) -> tuple[int, bool, float, float]:
     ops_per_s, bytes_per_s = headline_rates(result)
-    is_of_storage = result.measures is ServedBy.STORAGE
+    is_of_storage = result.measures.is_past_memory
     return -_LEVELS.index(result.trust.level), is_of_storage, bytes_per_s or 0.0, ops_per_s or 0.0

@@ -87,7 +87,7 @@ def _fits(row: OutcomeRow, pattern: str) -> bool:
 def _is_of_storage(row: OutcomeRow) -> bool:
     """Whether all of its numbers are of storage; a row without numbers is of nothing."""
     things = {thing.partition(",")[0] for number in row.cells for thing in number.measures}
-    return things == {ServedBy.STORAGE.words}
+    return bool(things) and things <= {kind.words for kind in ServedBy if kind.is_past_memory}
 
 
 def _counted(row: OutcomeRow) -> int:

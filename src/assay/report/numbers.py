@@ -5,7 +5,7 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 
 from dataclasses import dataclass
 
-from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result, moves_data
+from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, Result, moves_data
 from assay.units import ABSENT, MIB, format_joules, format_ns, format_number, format_percent
 
 _WIDE = "wide-percentile"
@@ -61,6 +61,11 @@ def headline(result: Result) -> tuple[float | None, RateUnit]:
     """Give the rate that heads a result, in its unit."""
     unit = rate_unit(result)
     return unit.of(*headline_rates(result)), unit
+
+
+def hit_scope(cache: Cache) -> str:
+    """Say what a hit ratio is of, where it is not of the window as all numbers are."""
+    return " (over the whole phase)" if cache.hit_ratio_of == "phase" else ""
 
 
 def rate_words(result: Result) -> str:

@@ -30,7 +30,7 @@ _SHORTENED = ("TARGET", "LOAD", "TAGS", "NAME", "RATE", "STATE")
 """Columns that give way, the first first."""
 _OF_RUN = ("RUN", "NAME", "TAGS")
 _OF_WORK = ("LOAD", "TARGET", "WHEN", "RATE", "TRUST", "STATE")
-_STORAGE = ("storage", "unknown")
+_STORAGE = ("storage", "virtual_disk", "server", "unknown")
 """Of what a rate is without being said."""
 
 

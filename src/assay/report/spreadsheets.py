@@ -89,6 +89,7 @@ _OF_RESULT: Mapping[str, _Column] = {
     "limiter": (_TEXT, lambda result: result.limiter and result.limiter.verdict.value),
     "limiter_confidence": (_TEXT, lambda result: result.limiter and result.limiter.confidence.value),
     "cache_hit_ratio": (_FLOAT, lambda result: result.cache.hit_ratio),
+    "cache_hit_ratio_of": (_TEXT, lambda result: result.cache.hit_ratio_of),
     "cpu_ns_per_op": (_FLOAT, lambda result: result.cpu_ns_per_op),
     "trust": (_TEXT, lambda result: result.trust.level.value),
     "trust_reasons": (_TEXT, lambda result: "; ".join(reason.text for reason in result.trust.reasons)),

@@ -22,7 +22,7 @@ from assay.verdicts import Confidence, TrustLevel
 STYLES = {TrustLevel.YES: "green", TrustLevel.WEAK: "magenta", TrustLevel.NO: "yellow"}
 
 _ROW_WIDTH = 3
-_OF_WIDTH = 11
+_OF_WIDTH = 13
 _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80
@@ -232,7 +232,7 @@ def _cache(result: Result) -> str:
     cache: Cache = result.cache
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
-        return f"{condition} {format_share(cache.hit_ratio)}"
+        return f"{'phase' if cache.hit_ratio_of == 'phase' else condition} {format_share(cache.hit_ratio)}"
     return cache.verdict if cache.verdict in ("absorbed", "device", "flushed") else condition
 
 

@@ -49,6 +49,21 @@ def half(_folder: Path, *, share: float, read_ms: int = 1) -> Iterator[Scene]:
 
 
 @contextmanager
+def first_part(_folder: Path, *, share: float, read_ms: int) -> Iterator[Scene]:
+    """What is read first is in memory, and read before the window of the number begins; the device gives all in it."""
+    keys = f'before = [{{ evict = "data" }}, {{ warm = "data", share = {share} }}]'
+    job = 'op = { op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "4KiB" }'
+
+    def took(said: Said) -> bool:
+        is_in_window = said.row["latency_ns"]["p50"] >= read_ms * 1e6 and said.row["device_bytes"] >= said.row["bytes"]
+        return bool(said.row["window_s"][0] > 0 and is_in_window)
+
+    with delayed_disk(read_ms) as disk:
+        load = only(f'advice = "random"\n{job}', keys=keys, sets=data("32MiB"))
+        yield Scene(directory=disk.directory, load=load, took=took)
+
+
+@contextmanager
 def cold(_folder: Path, *, read_ms: int, size: str) -> Iterator[Scene]:
     """Nothing is in memory, and each block is read once."""
 
@@ -135,6 +150,12 @@ CASES = (
         plant=half,
         parameters=({"share": 0.5}, {"share": 0.3}, {"share": 0.8, "read_ms": 4}),
         expected=Expected(measures=frozenset({"mixed"})),
+    ),
+    Case(
+        cause="a page cache that had what was read before the window",
+        plant=first_part,
+        parameters=({"share": 0.5, "read_ms": 2}, {"share": 0.3, "read_ms": 4}),
+        expected=Expected(measures=STORAGE, limiter=frozenset({"operation_latency"}), is_healthy=True),
     ),
     Case(
         cause="a page cache that has nothing",

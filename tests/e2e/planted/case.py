@@ -18,7 +18,8 @@ SEVERITIES = ("note", "weak", "warning", "invalid")
 OF_ITS_LENGTH = frozenset({"small-sample", "too-short", "wide-interval"})
 """What is said of a run that is merely short, as those of the lab are."""
 
-STORAGE = frozenset({"storage"})
+STORAGE = frozenset({"storage", "virtual_disk"})
+"""Some devices of the lab are files on a disk of this machine, which may be a virtual one."""
 MEMORY = frozenset({"page_cache"})
 SLOW_DEVICE = frozenset({"operation_latency", "device_saturated", "device_throughput"})
 """What a device of a known speed is, seen from a load that waits for it."""

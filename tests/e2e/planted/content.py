@@ -10,7 +10,7 @@ from e2e.planted.loads import FLUSHED_WRITES, RANDOM_READ, STREAM, data, only
 from e2e.planted.storage import SMALLEST, Kind, delayed_disk
 from testbed.devices import MIB, filesystem
 from testbed.host import command, need_tools
-from testbed.nbd import nbd_rate_device
+from testbed.nbd import nbd_delay_device, nbd_rate_device
 
 _KEPT = 'keep = true\nreuse = "{reuse}"'
 _NEVER_WRITTEN = frozenset({"unwritten-blocks", "holes"})
@@ -60,6 +60,22 @@ def compressible(_folder: Path, *, ratio: float, mib_per_s: int, job: str, opera
         )
 
 
+@contextmanager
+def compressed_and_cold(_folder: Path, *, ratio: float, read_ms: int, keys: str = "") -> Iterator[Scene]:
+    """Nothing is in memory and each byte is read once; the device moves a part of the bytes, because they are compressed."""
+    job = 'op = { op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "128KiB" }'
+    sets = data("96MiB", f"content = {{ compress_ratio = {ratio} }}")
+    with (
+        nbd_delay_device(read_ms, SMALLEST["btrfs"]) as device,
+        filesystem(device, "btrfs", mount_options="noatime,compress-force=zstd") as directory,
+    ):
+        yield Scene(
+            directory=directory,
+            load=only(f'advice = "random"\n{keys}\n{job}', seconds=None, keys='cache = "cold"', sets=sets),
+            took=lambda said: said.row["device_bytes"] < 0.6 * said.row["bytes"],
+        )
+
+
 CASES = (
     Case(
         cause="holes that are read",
@@ -101,5 +117,15 @@ CASES = (
             {"ratio": 8.0, "mib_per_s": 8, "job": FLUSHED_WRITES, "operation": "commit"},
         ),
         expected=Expected(found=frozenset({"reducible-content"})),
+    ),
+    Case(
+        cause="compressed content that no memory has",
+        plant=compressed_and_cold,
+        parameters=(
+            {"ratio": 4.0, "read_ms": 5},
+            {"ratio": 2.5, "read_ms": 4},
+            {"ratio": 4.0, "read_ms": 5, "keys": 'direct = "on"'},
+        ),
+        expected=Expected(measures=frozenset({"storage"}), is_healthy=True),
     ),
 )

@@ -6,6 +6,7 @@ from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.cache import resident_share
 from assay.analysis.case import Case
+from assay.analysis.hit import UNKNOWN
 from assay.plan import CacheCondition
 from assay.results import Finding
 from assay.units import format_number, format_percent, format_seconds
@@ -17,7 +18,7 @@ def judge(case: Case) -> Iterable[Finding]:
         return ()
     if case.operation.direction == "read":
         memory = (_memory(case),) if case.subject.is_memory else ()
-        return (*memory, *case.hit.findings, *(_wanted(case) or _from_memory(case)))
+        return (*memory, *case.hit.findings, *_undecided(case), *(_wanted(case) or _from_memory(case)))
     if case.is_absorbed:
         return (_memory(case),) if case.subject.is_memory else (_absorbed(case),)
     # A group that reads as well, past the page cache.
@@ -32,24 +33,37 @@ def _memory(case: Case) -> Finding:
     )
 
 
+def _undecided(case: Case) -> Iterator[Finding]:
+    """Report a hit ratio that leaves open whether storage or memory delivered."""
+    hit = case.hit
+    if hit.value is None or hit.verdict != UNKNOWN or hit.bounds is None:
+        return
+    low, high = (f"{100 * share:.0f} %" for share in hit.bounds)
+    text = (
+        f"Between {low} and {high} of the bytes read in the window came from this machine's memory: no count is closer."
+    )
+    cure = "Run longer, or use direct I/O."
+    yield findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+
+
 def _wanted(case: Case) -> tuple[Finding, ...]:
     """Warn when the cache was not in the state that the phase wanted."""
-    wanted, hit = case.record.phase.cache, case.hit.value
-    if hit is None:
+    wanted, hit = case.record.phase.cache, case.hit
+    if hit.verdict == UNKNOWN:
         return _unchecked(wanted, case)
-    share = f"{100 * hit:.0f} %"
-    if wanted is CacheCondition.COLD and hit > thresholds.STORAGE_HIT:
+    is_of_storage, share = hit.verdict == "storage", hit.words
+    if wanted is CacheCondition.COLD and not is_of_storage:
         if case.subject.is_memory:
             text = f"Cold reads were wanted, but {case.subject.file_system} is memory."
             return (findings.warning("not-cold", text, "Measure a directory on the storage that is meant."),)
-        text = f"Cold reads were wanted, but {share} of the bytes read came from memory."
+        text = f"Cold reads were wanted, but {share} came from memory."
         cure = "Use direct I/O, a set larger than memory, or read each byte once (wrap = false)."
         return (findings.warning("not-cold", text, cure),)
-    if wanted is CacheCondition.WARM and hit < thresholds.CACHE_HIT:
-        text = f"Warm reads were wanted, but only {share} of the bytes read came from memory."
+    if wanted is CacheCondition.WARM and hit.verdict != "cache":
+        text = f"Warm reads were wanted, but only {share} came from memory."
         return (findings.warning("not-warm", text, "Use a set that fits in memory, and no direct I/O."),)
-    if case.subject.is_direct and wanted is not CacheCondition.WARM and hit > thresholds.STORAGE_HIT:
-        text = f"The files were open with O_DIRECT, but {share} of the bytes read came from memory."
+    if case.subject.is_direct and wanted is not CacheCondition.WARM and not is_of_storage:
+        text = f"The files were open with O_DIRECT, but {share} came from memory."
         cure = "The file system ignores the flag: use a set larger than memory."
         return (findings.warning("direct-not-honoured", text, cure),)
     return ()
@@ -57,15 +71,16 @@ def _wanted(case: Case) -> tuple[Finding, ...]:
 
 def _from_memory(case: Case) -> tuple[Finding, ...]:
     """Say that nobody asked for what memory delivered."""
-    hit, wanted = case.hit.value, case.record.phase.cache
-    if hit is None or hit <= thresholds.STORAGE_HIT or case.subject.is_memory or wanted is CacheCondition.WARM:
+    hit, wanted = case.hit, case.record.phase.cache
+    if hit.verdict in {UNKNOWN, "storage"} or case.subject.is_memory or wanted is CacheCondition.WARM:
         return ()
-    share = f"{100 * hit:.0f} %"
-    text = f"{share} of the bytes read came from this machine's memory: the number is not one of storage alone."
+    text = f"{hit.words} came from this machine's memory: the number is not one of storage alone."
     cure = (
         "Want a cold cache (cache = cold), use direct I/O or a set of twice the RAM; or say that a warm one is meant."
     )
-    return (findings.weak("from-memory", text, cure, brief=f"{share} from memory", effect=hit),)
+    return (
+        findings.weak("from-memory", text, cure, brief=f"{100 * (hit.value or 0):.0f} % from memory", effect=hit.value),
+    )
 
 
 def _unchecked(wanted: CacheCondition, case: Case) -> tuple[Finding, ...]:

@@ -1,9 +1,9 @@
 """Does a second, independent counter agree?
 
-Reads: what the kernel fetched for the engine's process against what the devices of all that it read from delivered, over
-the whole phase. Writes that were forced out: what the operations wrote against what their devices wrote, in the window. A
-difference is a note: the numbers stand, but a layer between multiplies or hides bytes (`foreign.py`: or others used the
-device). Read and write calls: what the kernel counted for the workers against their operations.
+Reads: what the kernel fetched for the engine's process against what the devices of all that it read from delivered. Writes
+that were forced out: what the operations wrote against what their devices wrote. Both in the window. A difference is a note:
+the numbers stand, but a layer between multiplies or hides bytes (`foreign.py`: or others used the device). Read and write
+calls: what the kernel counted for the workers against their operations.
 
 Source: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018).
 """
@@ -36,12 +36,12 @@ def _no_device(kind: str) -> Finding:
 
 
 def _reads(case: Case) -> tuple[Finding, ...]:
-    whole, devices = case.record.whole, case.subject.devices_of_phase("read")
-    fetched = case.subject.fetched_bytes(whole)
-    delivered = None if devices is None else moved_bytes(case.record, devices, "read", whole)
+    window, devices = case.window.counted, case.subject.devices_of_phase("read")
+    fetched = case.subject.fetched_bytes(window)
+    delivered = None if devices is None else moved_bytes(case.record, devices, "read", window)
     if fetched is None or delivered is None or devices is None:
         return ()
-    return _read(", ".join(devices), fetched, delivered, case.subject.read_bytes_on_machine or 0.0)
+    return _read(", ".join(devices), fetched, delivered, case.subject.read_bytes_on_machine(window) or 0.0)
 
 
 def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tuple[Finding, ...]:

@@ -18,9 +18,9 @@ from assay.units import format_bytes
 
 def judge(case: Case) -> Iterable[Finding]:
     """Say it of reads through the page cache."""
-    hello, whole = case.run.first(events.Hello), case.record.whole
-    pages = case.record.counters.delta(whole, "vmstat", "", "workingset_refault_file")
-    fetched = grown_on_machine(case.run, case.record, whole, "process_read_bytes")
+    hello, window = case.run.first(events.Hello), case.window.counted
+    pages = case.record.counters.delta(window, "vmstat", "", "workingset_refault_file")
+    fetched = grown_on_machine(case.run, case.record, window, "process_read_bytes")
     if case.operation.direction != "read" or case.subject.is_direct or not (case.ops and hello and pages and fetched):
         return
     refaulted = pages * hello.machine.page_size_bytes

@@ -17,6 +17,7 @@ from assay.report.numbers import (
     energy_words,
     headline,
     headline_rates,
+    hit_scope,
     interval_words,
     is_with_flush,
     other_unit,
@@ -38,8 +39,13 @@ from assay.units import (
     format_seconds,
     format_share,
 )
+from assay.verdicts import ServedBy
 
 _SECOND = 2
+_NOT_TOLD_APART = {
+    ServedBy.VIRTUAL_DISK: " (storage or the host's memory, not distinguishable from here)",
+    ServedBy.SERVER: " (its storage or its memory, not distinguishable from here)",
+}
 _OF_CHANGES = {
     "absorbed": "memory took it; no flush is in its time",
     "device": "the device took it, into a cache that may be volatile; no flush is in its time",
@@ -189,10 +195,10 @@ def _percentiles(spread: LatencyNs) -> str:
 
 def _measures(result: Result) -> Iterator[str]:
     cache = result.cache
-    yield result.measures.words
+    yield result.measures.words + _NOT_TOLD_APART.get(result.measures, "")
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
-        yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{how}"
+        yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{hit_scope(cache)}{how}"
     elif cache.verdict in _OF_CHANGES:
         yield _OF_CHANGES[cache.verdict]
     yield f"cache asked for: {cache.condition.replace('_', ' ')}"

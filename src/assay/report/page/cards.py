@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from assay.outward import markup
-from assay.report.numbers import energy_words, headline, headline_rates, interval_words, other_unit, rate, span_s
+from assay.report.numbers import (
+    energy_words,
+    headline,
+    headline_rates,
+    hit_scope,
+    interval_words,
+    other_unit,
+    rate,
+    span_s,
+)
 from assay.report.page.anchors import card_anchor, struck, trust_told
 from assay.report.page.warned import finding_item
 from assay.results import LatencyNs, Result
@@ -96,7 +105,7 @@ def _items(result: Result) -> list[tuple[str, str]]:
         "CPU per operation": format_ns(result.cpu_ns_per_op),
         **_energy_words(result),
         "Cache": _cache_words(result),
-        "Cache hit ratio": format_share(cache.hit_ratio) + method,
+        "Cache hit ratio": format_share(cache.hit_ratio) + hit_scope(cache) + method,
         "Set in the page cache": resident,
         "Moved by the device": format_bytes(result.device_bytes),
         "Window": span_s(*result.window_s) if result.window_s else ABSENT,
@@ -144,7 +153,7 @@ def _percentiles(spread: LatencyNs) -> list[tuple[str, float | None]]:
 def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
-    return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)})"
+    return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)}{hit_scope(cache)})"
 
 
 def _energy_words(result: Result) -> dict[str, str]:
