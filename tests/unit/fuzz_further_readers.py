@@ -174,7 +174,7 @@ def catalog(data: bytes) -> object:
     (found,) = list_runs(runs, Same())
     assert found.exit_code == 0
     if not data.startswith(b"SQLite format 3\0"):
-        raise InputError("it was made anew")
+        raise InputError("it is none")
     return found
 
 

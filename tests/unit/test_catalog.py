@@ -226,15 +226,34 @@ def test_the_index_is_only_a_shortcut(tmp_path: Path, damage: str) -> None:
             kept.replace(b"CREATE TABLE runs (run_id TEXT", b"CREATE TABLE runs (run_id \xf4(\xf4(")
         )
     if damage == "garbage":
-        (tmp_path / CATALOG).write_bytes(b"not a database" * 100)
+        (tmp_path / CATALOG).write_bytes(kept[:100] + b"not a database" * 100)
     if damage == "other version":
+        (tmp_path / CATALOG).write_bytes(kept)
         with closing(sqlite3.connect(tmp_path / CATALOG)) as database:
-            database.executescript("CREATE TABLE runs (other); INSERT INTO runs VALUES (1); PRAGMA user_version = 99")
+            database.executescript("DROP TABLE runs; CREATE TABLE runs (other); PRAGMA user_version = 99")
     if damage == "cannot be kept":
         (tmp_path / CATALOG).mkdir()
 
     assert list_runs(tmp_path) == before
     assert damage == "cannot be kept" or indexed(tmp_path) == {bundle.run_id}
+
+
+@pytest.mark.parametrize("kind", ["database", "text"])
+def test_a_file_of_another_program_with_the_catalogs_name_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    bundle = begun(tmp_path)
+    theirs = tmp_path / CATALOG
+    if kind == "text":
+        theirs.write_bytes(b"my runs\n")
+    else:
+        with closing(sqlite3.connect(theirs)) as database:
+            database.executescript("CREATE TABLE runs (other); INSERT INTO runs VALUES (1)")
+    before = theirs.read_bytes()
+
+    for _ in range(2):
+        assert states(tmp_path) == {bundle.run_id: UNFINISHED}
+
+    assert theirs.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([bundle.run_id, CATALOG])
 
 
 def test_a_second_look_reads_no_sealed_run_again(tmp_path: Path) -> None:

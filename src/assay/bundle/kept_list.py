@@ -8,7 +8,8 @@ writers at once.
 
 The catalog lies beside the runs where nobody else can change what lies there. Where several users keep runs, each has a
 catalog in the own cache folder. SQLite opens by name, follows links and opens its journals beside: so both places are safe
-folders, and no file there is opened that is not this user's own.
+folders, and no file there is opened that is not this user's own. A file of that name that Assay did not make (its header has
+another application id, or none) is neither opened nor removed: the catalog is then in the cache folder, too.
 """
 
 import contextlib
@@ -34,6 +35,10 @@ _FOLDER = "catalogs"
 """In the cache folder, of runs of several users."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite opens, by what it adds to the name."""
+
+_APPLICATION_ID = 0x61737361
+"""In the header of each catalog: which program's file it is (the "application file format" of SQLite)."""
+_MAGIC, _ID_AT, _HEADER_BYTES = b"SQLite format 3\0", 68, 100
 
 _VERSION = 6
 _TABLES = (
@@ -102,8 +107,9 @@ def catalog_of(runs: Path) -> Path | None:
     """Say where this user's catalog of a folder of runs is, or would be; None: no place would be this user's own."""
     with contextlib.suppress(OSError, InputError):
         resolved = own_files.safe_folder(runs)
-        if resolved.stat().st_uid == os.geteuid() and _is_own(resolved / CATALOG):
-            return resolved / CATALOG
+        beside = resolved / CATALOG
+        if resolved.stat().st_uid == os.geteuid() and _is_own(beside) and _is_catalog(beside):
+            return beside
     with contextlib.suppress(OSError, InputError):
         name = hashlib.sha256(os.fsencode(runs.resolve())).hexdigest()
         path = own_files.make_safe_folder(xdg.caches() / _FOLDER) / f"{name}.sqlite"
@@ -120,6 +126,17 @@ def _is_own(catalog: Path) -> bool:
             if facts.st_uid != os.geteuid() or own_files.refusal(facts, path, is_folder=False):
                 return False
     return True
+
+
+def _is_catalog(path: Path) -> bool:
+    """Whether there is nothing yet, or what was made as a catalog."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return True
+    is_made_here = header[_ID_AT : _ID_AT + 4] == _APPLICATION_ID.to_bytes(4, "big")
+    return not header or (header.startswith(_MAGIC) and is_made_here)
 
 
 class KeptList:
@@ -253,6 +270,9 @@ def _entry(row: tuple[object, ...]) -> Entry:
 def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_WAIT_FOR_WRITERS_S, isolation_level=None)
     try:
+        # Before the log: the header has it from the first moment on.
+        if not path.stat().st_size:
+            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         database.execute("PRAGMA journal_mode = WAL")
         # The catalog can be made anew: it need not survive a power cut.
         database.execute("PRAGMA synchronous = OFF")
