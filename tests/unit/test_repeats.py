@@ -161,6 +161,12 @@ def test_a_repeat_that_stands_out_counts_and_the_first_has_its_cause(one: Result
     assert said.startswith("40.0 % below the others; what stood before the first")
 
 
+def test_repeats_that_stand_out_are_held_against_those_that_do_not(one: Result) -> None:
+    found = summed(one, [5_000.0, 10_000.0, 10_010.0, 9_990.0, 10_005.0, 9_995.0, 20_000.0])
+
+    assert [(r.repeat, r.text[:12]) for r in found.remarks] == [(0, "50.0 % below"), (6, "100 % above ")]
+
+
 def test_numbers_of_different_things_have_no_common_one(one: Result) -> None:
     cached: dict[str, object] = {"measures": ServedBy.PAGE_CACHE}
 
@@ -180,15 +186,18 @@ def test_a_rate_that_falls_over_the_repeats_drifts_and_is_weak(one: Result) -> N
     assert (little.drift, little.trusted) == (None, True)
 
 
-def test_how_well_one_repeat_knows_its_rate_is_no_doubt_where_the_repeats_know_it_well(one: Result) -> None:
+@pytest.mark.parametrize("id_", ["wide-interval", "wide-percentile"])
+def test_how_well_one_repeat_knows_its_numbers_is_no_doubt_where_the_repeats_know_them_well(
+    one: Result, id_: str
+) -> None:
     wide: dict[str, object] = {
-        "trust": Trust(level=TrustLevel.WEAK, reasons=(Reason(id="wide-interval", text="± 14 %"),)),
+        "trust": Trust(level=TrustLevel.WEAK, reasons=(Reason(id=id_, text="± 14 %"),)),
         "trusted": False,
     }
     every = dict.fromkeys(range(5), wide)
 
     assert summed(one, QUIET, every).trusted
-    assert [reason.id for reason in summed(one, QUIET[:2], every).trust.reasons] == ["wide-interval"]
+    assert [reason.id for reason in summed(one, QUIET[:2], every).trust.reasons] == [id_]
     # 1.2 and 0.8 times: Student's t gives more than a tenth.
     apart = summed(one, [12_000.0, 10_000.0, 8_000.0, 10_050.0, 9_950.0])
     assert [reason.id for reason in apart.trust.reasons] == ["repeats-wide"]

@@ -22,8 +22,8 @@ from assay.verdicts import TrustLevel
 DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
-_OF_ONE = "wide-interval"
-"""Reason of a repeat whose own window leaves its rate open."""
+_OF_ONE = frozenset({"wide-interval", "wide-percentile"})
+"""Reasons of a repeat whose own window leaves its numbers open."""
 _COMPANY = "foreign-io"
 """Reason of a repeat in which others used the device too."""
 _WRITES = frozenset({"absorbed", "device", "flushed"})
@@ -90,9 +90,11 @@ def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
         for i, text in _weak_alone([measured[place] for place in usable])
     ]
     rates = [rate(measured[place]) or 0.0 for place in usable]
+    outliers = stands_out(rates)
+    others = [one for i, one in enumerate(rates) if i not in outliers]
     found += [
-        RepeatRemark(repeat=usable[i], kind="stands_out", text=_apart(i, rates, is_first=usable[i] == 0))
-        for i in stands_out(rates)
+        RepeatRemark(repeat=usable[i], kind="stands_out", text=_apart(rates[i], others, is_first=usable[i] == 0))
+        for i in outliers
     ]
     return sorted(found, key=lambda remark: remark.repeat)
 
@@ -109,10 +111,9 @@ def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
             yield i, ", ".join(told[:_MOST_REASONS])
 
 
-def _apart(place: int, rates: Sequence[float], *, is_first: bool) -> str:
-    """Say how far a rate lies from what the others stand for."""
-    others = typical([rate for i, rate in enumerate(rates) if i != place]).value
-    by = rates[place] / others - 1
+def _apart(rate: float, others: Sequence[float], *, is_first: bool) -> str:
+    """Say how far a rate lies from what those that do not stand out come to."""
+    by = rate / typical(others).value - 1
     text = f"{format_percent(abs(by))} % {'above' if by > 0 else 'below'} the others"
     return f"{text}; what stood before the first repeat (caches, a fresh layout) may be in it" if is_first else text
 
@@ -203,7 +204,7 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
     half = half_share(iops)
     if half is not None and half > thresholds.WIDE_INTERVAL:
         reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
-    reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
+    reasons += [reason for reason in _reasons(usable) if half is None or reason.id not in _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
 
 
