@@ -164,7 +164,7 @@ def test_a_repeat_that_stands_out_counts_and_the_first_has_its_cause(one: Result
 def test_repeats_that_stand_out_are_held_against_those_that_do_not(one: Result) -> None:
     found = summed(one, [5_000.0, 10_000.0, 10_010.0, 9_990.0, 10_005.0, 9_995.0, 20_000.0])
 
-    assert [(r.repeat, r.text[:12]) for r in found.remarks] == [(0, "50.0 % below"), (6, "100 % above ")]
+    assert [(r.repeat, r.text[:12]) for r in found.remarks] == [(0, "50.0 % below"), (6, "100.0 % abov")]
 
 
 def test_numbers_of_different_things_have_no_common_one(one: Result) -> None:
