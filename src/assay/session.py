@@ -42,6 +42,7 @@ class Session:
         report: bool,
         quiet: bool = False,
         is_strict: bool = True,
+        require_trust: str | None = None,
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
         clients: "ClientsAsked | None" = None,
@@ -55,6 +56,7 @@ class Session:
             report: Write an HTML report beside the run.
             quiet: Show no progress, and of the answer its last lines alone.
             is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
+            require_trust: `weak` or `yes`: a result that is trusted less makes the exit code 1; None: none does.
             remarks: What the user calls the runs.
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
             clients: Who measures; None: this machine alone.
@@ -69,6 +71,7 @@ class Session:
         self._report = report
         self._quiet = quiet
         self._is_strict = is_strict
+        self._require_trust = require_trust
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -133,6 +136,7 @@ class Session:
             report=self._report,
             quiet=self._quiet,
             is_strict=self._is_strict,
+            require_trust=self._require_trust,
             remarks=self._remarks,
             live_json=self._live_json,
             clients=self._clients,

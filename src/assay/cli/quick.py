@@ -16,6 +16,7 @@ from assay.cli.options import (
     Note,
     Quiet,
     Repeat,
+    RequireTrust,
     Runs,
     Size,
     Tag,
@@ -50,6 +51,7 @@ def quick(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
@@ -74,6 +76,7 @@ def quick(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        require_trust=require_trust,
         clients=clients,
     )
     place = check_directory(directory)

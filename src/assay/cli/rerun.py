@@ -15,6 +15,7 @@ from assay.cli.options import (
     NoReport,
     Note,
     Quiet,
+    RequireTrust,
     RunReference,
     Runs,
     Tag,
@@ -50,6 +51,7 @@ def rerun(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
@@ -89,6 +91,7 @@ def rerun(
         quiet=quiet,
         remarks=said,
         live_json=live_json,
+        require_trust=require_trust,
         clients=clients,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))

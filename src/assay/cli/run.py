@@ -17,6 +17,7 @@ from assay.cli.options import (
     Note,
     Quiet,
     Repeat,
+    RequireTrust,
     Runs,
     Scale,
     Set,
@@ -60,6 +61,7 @@ def run(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
@@ -85,6 +87,7 @@ def run(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        require_trust=require_trust,
         clients=clients,
     )
     try:
