@@ -20,6 +20,7 @@ from assay.cli.options import (
     Runs,
     Tag,
     User,
+    WaitQuiet,
     argv,
     given,
 )
@@ -138,6 +139,7 @@ def measure(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Measure one kind of load, without a load file; sequential reads of 4 KiB if nothing else is said."""
@@ -195,6 +197,7 @@ def measure(
         remarks=remarks(name, tag, note),
         live_json=live_json,
         require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=given(link, device)))

@@ -91,6 +91,14 @@ RequireTrust = Annotated[
         help="Exit with 1 unless all results are trusted: 'yes'; or, with 'weak', at least weak.",
     ),
 ]
+WaitQuiet = Annotated[
+    str | None,
+    typer.Option(
+        "--wait-quiet",
+        metavar="TIME",
+        help="Wait until CPUs and devices are at rest, at most so long: 90s, 5min.",
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 Name = Annotated[
     str | None,

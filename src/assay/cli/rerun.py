@@ -19,6 +19,7 @@ from assay.cli.options import (
     RunReference,
     Runs,
     Tag,
+    WaitQuiet,
     argv,
     check_commands,
 )
@@ -52,6 +53,7 @@ def rerun(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
@@ -92,6 +94,7 @@ def rerun(
         remarks=said,
         live_json=live_json,
         require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))

@@ -26,6 +26,7 @@ from assay.cli.options import (
     Targets,
     Time,
     User,
+    WaitQuiet,
     argv,
     check_commands,
     given,
@@ -62,6 +63,7 @@ def run(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
@@ -88,6 +90,7 @@ def run(
         remarks=remarks(name, tag, note),
         live_json=live_json,
         require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     try:

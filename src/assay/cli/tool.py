@@ -122,6 +122,8 @@ class CommandWords:
     """`--strict`: Assay's own exit code, which is 1 where a number must not be used."""
     require_trust: str | None = None
     """`--require-trust LEVEL`: the exit code is 1 where a result is trusted less."""
+    wait_quiet: str | None = None
+    """`--wait-quiet TIME`: how long to wait at most until the machine is at rest."""
     user: str | None = None
     """`--user NAME`: who does the work."""
     name: str | None = None
@@ -142,6 +144,7 @@ _VALUES = {
     "--note": "say something of the run",
     "--live-json": "name the file for a line of JSON an interval, or -",
     "--require-trust": "write yes, or weak",
+    "--wait-quiet": "say how long at most, such as 5min",
 }
 """Options that have a value, and what is said where it is missing."""
 _FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
@@ -222,6 +225,7 @@ class AssayDoor:
             quiet=asked.quiet,
             is_strict=asked.strict,
             require_trust=asked.require_trust,
+            wait_quiet=asked.wait_quiet,
             remarks=said,
             live_json=asked.live_json,
             clients=over,

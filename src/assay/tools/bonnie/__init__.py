@@ -47,7 +47,7 @@ class Bonnie(FrontEnd[Settings]):
                    whose load and output [default: 2.00]
       --runs DIR, --user NAME, --json, --no-report, --quiet, --strict,
       --name NAME, --tag TAG, --note TEXT, --live-json FILE,
-      --require-trust LEVEL
+      --require-trust LEVEL, --wait-quiet TIME
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "bonnie"

@@ -28,6 +28,7 @@ class PerfPl(FrontEnd[Settings]):
     --dir DIR        where [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
+    --wait-quiet TIME
                      as with every command that measures
 
     Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
