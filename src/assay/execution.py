@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.document import code_of_tool, document
 from assay.analysis.record import RunRecord, read
+from assay.analysis.set_views import sums_of
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
 from assay.bundle.client_set import OnLost, Share
@@ -21,7 +22,7 @@ from assay.cluster.relay import period_s
 from assay.cluster.set_run import run_set
 from assay.cluster.ways import ways_of
 from assay.console import console
-from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
+from assay.errors import MEASURED, NOT_TRUSTED, AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import ENCRYPTED_FACT, Fact
 from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
@@ -33,11 +34,13 @@ from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.report.head import Head, head_of
 from assay.report.kept_answers import KeptAnswer, keep_answer
+from assay.report.over_repeats import shown_results
 from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
 from assay.running.carrying_out import Display, run_plan
 from assay.running.stopping import Stopped
 from assay.tools import registry
+from assay.verdicts import TrustLevel
 
 if TYPE_CHECKING:
     from assay.tools.front_end import Output
@@ -55,6 +58,7 @@ class Execution:
         report: bool,
         quiet: bool,
         is_strict: bool,
+        require_trust: str | None,
         remarks: Remarks,
         live_json: str | None,
         clients: ClientsAsked | None,
@@ -66,6 +70,7 @@ class Execution:
         self._report = report
         self._quiet = quiet
         self._is_strict = is_strict
+        self._require_trust = require_trust
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -172,7 +177,20 @@ class Execution:
                     f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
-        return judged.run.exit_code if self._is_strict else code_of_tool(judged)
+        code = judged.run.exit_code if self._is_strict else code_of_tool(judged)
+        return code or self._code_of_trust(judged)
+
+    def _code_of_trust(self, judged: Document) -> int:
+        """Give 1 where results are trusted less than was asked for, and print how many."""
+        if self._require_trust is None:
+            return MEASURED
+        results = shown_results(sums_of(judged))
+        accepted = {TrustLevel.YES} | ({TrustLevel.WEAK} if self._require_trust == TrustLevel.WEAK else set())
+        below = sum(result.trust.level not in accepted for result in results)
+        if results and not below:
+            return MEASURED
+        sys.stderr.write(f"--require-trust {self._require_trust}: {below} of {len(results)} results are trusted less\n")
+        return NOT_TRUSTED
 
     def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""

@@ -20,8 +20,10 @@ from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.progress_line import StatusLines
 from assay.loads import impossible
 from assay.running import waiting
-from assay.targets import check_room, laid_out
+from assay.running.quiet import check_alone, wait_for_rest
+from assay.targets import check_room, directories, laid_out
 from assay.tools import registry
+from assay.units import parse_seconds
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
@@ -42,6 +44,8 @@ class Session:
         report: bool,
         quiet: bool = False,
         is_strict: bool = True,
+        require_trust: str | None = None,
+        wait_quiet: str | None = None,
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
         clients: "ClientsAsked | None" = None,
@@ -55,6 +59,8 @@ class Session:
             report: Write an HTML report beside the run.
             quiet: Show no progress, and of the answer its last lines alone.
             is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
+            require_trust: `weak` or `yes`: a result that is trusted less makes the exit code 1; None: none does.
+            wait_quiet: How long to wait at most until the machine is at rest, as a time; None: not at all.
             remarks: What the user calls the runs.
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
             clients: Who measures; None: this machine alone.
@@ -69,6 +75,9 @@ class Session:
         self._report = report
         self._quiet = quiet
         self._is_strict = is_strict
+        self._require_trust = require_trust
+        self._wait_quiet_s = None if wait_quiet is None else parse_seconds(wait_quiet)
+        check_alone(self._wait_quiet_s, has_clients=clients is not None)
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
@@ -133,6 +142,7 @@ class Session:
             report=self._report,
             quiet=self._quiet,
             is_strict=self._is_strict,
+            require_trust=self._require_trust,
             remarks=self._remarks,
             live_json=self._live_json,
             clients=self._clients,
@@ -145,9 +155,16 @@ class Session:
                 sys.stderr.write(
                     f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
                 )
+            if self._wait_quiet_s is not None:
+                self._wait(plan, self._wait_quiet_s)
             with self.crew() as crew:
                 bundle, error = execution.run(plan, crew, source_text, facts)
             return execution.answer(bundle, error, has_outputs=has_outputs)
+
+    def _wait(self, plan: "Plan", most_s: float) -> None:
+        lines = StatusLines(sys.stderr)
+        with contextlib.closing(lines):
+            wait_for_rest(directories(plan).values(), most_s, lines.tell, _ignore if self._quiet else lines.progress)
 
 
 def _ignore(_: str) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -230,3 +231,14 @@ def test_a_name_that_no_run_can_have_is_bad_input_before_anything_is_done(
     assert "Traceback" not in done.stderr
     assert len([path for path in assay.runs.iterdir() if path.is_dir()]) == 1
     assert list((tmp_path / "measured").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["measure", "bigdir"])
+def test_a_number_that_is_trusted_less_than_required_ends_with_one(command: str, assay: Assay, tmp_path: Path) -> None:
+    """What is so short is weak at best, whatever the machine."""
+    words = (command, *MEASURING[command].format(dir=tmp_path).split())
+
+    told = assay(*words, "--require-trust", "yes", check=1).stderr
+
+    assert re.search(r"^--require-trust yes: ([1-9]) of \1 results are trusted less$", told, re.MULTILINE)
+    assert "--require-trust" in assay(*words, "--require-trust", "much", check=2).stderr

@@ -28,14 +28,18 @@ def said(document: Document, *rows: Result) -> str:
     return " ".join(answer(msgspec.structs.replace(document, results=rows), QUICK))
 
 
-def test_a_number_that_is_not_trusted_is_not_told_but_why(document: Document) -> None:
-    why = findings.warning("late-shift", "text", "cure", brief="rate changed late")
+def test_a_number_that_is_not_trusted_is_marked_with_its_cause_and_the_cure(document: Document) -> None:
+    why = findings.warning("late-shift", "text", "Run longer. Look.", brief="rate changed late")
     row = named(document, "random-read-1", findings=(why,), trust=findings.trust([why]), trusted=False)
 
     text = said(document, row)
 
-    assert "no number for depth 1" in text
-    assert "Do not trust: late shift (row 1)." in text
+    assert "IOPS at depth 1 (" in text
+    assert ") (not usable)." in text
+    assert text.endswith("Not usable: late shift (row 1). Run longer.")
+
+    (alone,) = answer(msgspec.structs.replace(document, results=(row,)), "x", columns=None)[:1]
+    assert alone.endswith(" IOPS, not usable: rate changed late. Run longer.")
 
 
 def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:

@@ -1,5 +1,6 @@
 """What is kept of a run is shown for that run alone, as it was sealed, by the rules that it was worked out by."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import assay
+from assay.analysis.rules_version import rules_version
 from assay.bundle import RunBundle
 from assay.bundle.kept_list import CATALOG
 from assay.bundle.remarks import Remarks, write_remarks
@@ -116,3 +119,18 @@ def test_of_very_many_clients_the_sums_are_kept_and_given_where_they_will_do(
     assert found.own_left_out == len(RATES) * len(TITLES)
     assert [result.label for result in found.document.results] == ["p0/read", "p1/read"]
     assert found.document.sums == document.sums
+
+
+def test_rules_are_those_of_the_content_and_not_of_when_it_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = []
+    for folder, at_s, text in (("a", 1, "x = 1\n"), ("b", 2, "x = 1\n"), ("c", 1, "x = 2\n")):
+        (tmp_path / folder / "analysis").mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").write_text("")
+        (tmp_path / folder / "analysis" / "thresholds.py").write_text(text)
+        os.utime(tmp_path / folder / "analysis" / "thresholds.py", (at_s, at_s))
+        monkeypatch.setattr(assay, "__file__", str(tmp_path / folder / "__init__.py"))
+        versions.append(rules_version())
+
+    assert versions[0] == versions[1] != versions[2]

@@ -159,6 +159,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results",
         "running",
         "tools",
+        "verdicts",
     },
     "session": {
         "bundle",
@@ -173,6 +174,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "running",
         "targets",
         "tools",
+        "units",
     },
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the

@@ -25,7 +25,7 @@ kept in  here
 report   there
 
 b: 2.
-Do not trust: w (row 2).
+Not usable: w (row 2).
 """
 
 
@@ -44,4 +44,4 @@ def test_parts_are_cut_out_of_what_was_printed() -> None:
     assert table(PRINTED, 1).splitlines()[-1] == "           1       1"
     assert table(PRINTED).splitlines()[-1] == "           2       2"
     assert findings(PRINTED, 1) == "warning  w  row 2\n  words\n"
-    assert answer(PRINTED) == "b: 2.\nDo not trust: w (row 2).\n"
+    assert answer(PRINTED) == "b: 2.\nNot usable: w (row 2).\n"

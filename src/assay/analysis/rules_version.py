@@ -1,4 +1,4 @@
-"""By which rules is a run judged and told? What was worked out by others is worked out again."""
+"""By which rules is a run judged and shown? What was worked out by others is worked out again."""
 
 import hashlib
 import os
@@ -8,11 +8,13 @@ import assay
 
 
 def rules_version() -> str:
-    """Name the rules: this version of Assay, as its files are now."""
+    """Name the rules: what this version of Assay consists of, wherever and whenever it was installed."""
+    root = Path(assay.__file__).parent
     digest = hashlib.sha256()
-    for folder, folders, names in os.walk(Path(assay.__file__).parent):
+    for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(name for name in names if name.endswith((".py", ".toml", ".json"))):
-            stat = (Path(folder) / name).stat()
-            digest.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+            path = Path(folder) / name
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
     return f"{assay.__version__} {digest.hexdigest()[:16]}"

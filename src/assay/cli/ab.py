@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from assay.cli.comparing import (
+    AllowUndecided,
     Ceiling,
     Charts,
     ComparisonFiles,
     Effect,
     FileWeights,
     Gates,
-    GateStrict,
     Headline,
     Html,
     Markdown,
@@ -58,7 +58,7 @@ def ab(
     effect: Effect = 3.0,
     headline: Headline = None,
     gate: Gates = None,
-    gate_strict: GateStrict = False,
+    allow_undecided: AllowUndecided = False,
     region: Regions = None,
     weights: FileWeights = None,
     ceiling: Ceiling = None,
@@ -112,7 +112,9 @@ def ab(
         if check and is_whole:
             is_whole = cells.measure(stops)
     arms, found = cells.compared()
-    code = told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs)
+    code = told(
+        found, arms, gates, allow_undecided=allow_undecided, json=json, markdown=markdown, files=files, runs=runs
+    )
     raise typer.Exit(code if is_whole else INTERRUPTED)
 
 

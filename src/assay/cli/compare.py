@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.comparing import (
+    AllowUndecided,
     Ceiling,
     Charts,
     ComparisonFiles,
     Effect,
     FileWeights,
     Gates,
-    GateStrict,
     Headline,
     Html,
     Markdown,
@@ -44,7 +44,7 @@ def compare(
     ] = False,
     headline: Headline = None,
     gate: Gates = None,
-    gate_strict: GateStrict = False,
+    allow_undecided: AllowUndecided = False,
     region: Regions = None,
     weights: FileWeights = None,
     ceiling: Ceiling = None,
@@ -82,7 +82,9 @@ def compare(
 
     found = surveyed(comparison.compare(arms, effect / 100, headline=headline), arms, questions, runs)
     check_answered(found, questions)
-    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
+    raise typer.Exit(
+        told(found, arms, gates, allow_undecided=allow_undecided, json=json, markdown=markdown, files=files, runs=runs)
+    )
 
 
 def _refuse_foreign(arms: "Sequence[Arm]") -> None:

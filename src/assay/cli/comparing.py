@@ -27,11 +27,11 @@ Gates = Annotated[
     typer.Option(
         "--gate",
         metavar="BOUND",
-        help="Exit with 1 if a rate surely lies beyond: 'throughput >= -5 %', 'p99 <= +10 %', 'LABEL: iops >= -3 %'.",
+        help="Exit with 1 unless it is shown to hold: 'throughput >= -5 %', 'p99 <= +10 %', 'LABEL: iops >= -3 %'.",
     ),
 ]
-GateStrict = Annotated[
-    bool, typer.Option("--gate-strict", help="Exit with 1 too where more runs would be needed to tell.")
+AllowUndecided = Annotated[
+    bool, typer.Option("--allow-undecided", help="Exit with 0 where more runs would be needed to decide a gate.")
 ]
 Headline = Annotated[
     str | None,
@@ -222,7 +222,7 @@ def told(
     arms: "Sequence[Arm]",
     gates: "Sequence[Gate]",
     *,
-    strict: bool,
+    allow_undecided: bool,
     json: bool,
     markdown: bool,
     files: ComparisonFiles,
@@ -230,7 +230,7 @@ def told(
 ) -> int:
     """Print a comparison, write its files, and give the exit code.
 
-    It is 1 where a gate is violated, with `strict` also where one is open.
+    It is 1 where a gate is violated, and unless `allow_undecided` where one is undecided.
     """
     from assay.compare.gate import GateState, judge
     from assay.outward import json_text
@@ -249,7 +249,7 @@ def told(
     for path in files.write(found, arms, gated, runs):
         _goes_on("")
         say(path, err=json or markdown)
-    failing = {GateState.VIOLATED, GateState.OPEN} if strict else {GateState.VIOLATED}
+    failing = {GateState.VIOLATED} if allow_undecided else {GateState.VIOLATED, GateState.UNDECIDED}
     return int(any(one.state in failing for one in gated))
 
 

@@ -16,9 +16,11 @@ from assay.cli.options import (
     Note,
     Quiet,
     Repeat,
+    RequireTrust,
     Runs,
     Tag,
     User,
+    WaitQuiet,
     argv,
     given,
 )
@@ -136,6 +138,8 @@ def measure(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Measure one kind of load, without a load file; sequential reads of 4 KiB if nothing else is said."""
@@ -192,6 +196,8 @@ def measure(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=given(link, device)))

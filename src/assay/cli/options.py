@@ -1,5 +1,6 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+import enum
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,6 +74,31 @@ Energy = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table: the answer in a few lines.")]
+
+
+class TrustAsked(enum.StrEnum):
+    """Least trust that `--require-trust` accepts."""
+
+    WEAK = "weak"
+    YES = "yes"
+
+
+RequireTrust = Annotated[
+    TrustAsked | None,
+    typer.Option(
+        "--require-trust",
+        metavar="LEVEL",
+        help="Exit with 1 unless all results are trusted: 'yes'; or, with 'weak', at least weak.",
+    ),
+]
+WaitQuiet = Annotated[
+    str | None,
+    typer.Option(
+        "--wait-quiet",
+        metavar="TIME",
+        help="Wait until CPUs and devices are at rest, at most so long: 90s, 5min.",
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 Name = Annotated[
     str | None,

@@ -16,14 +16,17 @@ from assay.cli.options import (
     Note,
     Quiet,
     Repeat,
+    RequireTrust,
     Runs,
     Size,
     Tag,
     Time,
     User,
+    WaitQuiet,
     argv,
     given,
 )
+from assay.cli.pipes import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +53,8 @@ def quick(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
@@ -61,6 +66,7 @@ def quick(
     from assay.loads import quick as load
     from assay.loads.sizing import phase_lengths
     from assay.plan.limits import NUMBERS
+    from assay.running.quiet import look_first
     from assay.running.users import as_user
     from assay.session import Session
     from assay.targets import check_directory
@@ -74,6 +80,8 @@ def quick(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     place = check_directory(directory)
@@ -85,6 +93,8 @@ def quick(
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     phase_lengths(seconds, repeat)  # refused before clients are asked to join
     asked = parse_bytes(size) if size else None
+    if clients is None and wait_quiet is None:
+        look_first(place, lambda text: say(text, err=True))
     with session.crew() as crew:
         if crew is None:
             sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)

@@ -15,9 +15,11 @@ from assay.cli.options import (
     NoReport,
     Note,
     Quiet,
+    RequireTrust,
     RunReference,
     Runs,
     Tag,
+    WaitQuiet,
     argv,
     check_commands,
 )
@@ -50,6 +52,8 @@ def rerun(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
@@ -89,6 +93,8 @@ def rerun(
         quiet=quiet,
         remarks=said,
         live_json=live_json,
+        require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))

@@ -17,6 +17,7 @@ from assay.cli.options import (
     Note,
     Quiet,
     Repeat,
+    RequireTrust,
     Runs,
     Scale,
     Set,
@@ -25,6 +26,7 @@ from assay.cli.options import (
     Targets,
     Time,
     User,
+    WaitQuiet,
     argv,
     check_commands,
     given,
@@ -60,6 +62,8 @@ def run(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    require_trust: RequireTrust = None,
+    wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
@@ -85,6 +89,8 @@ def run(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        require_trust=require_trust,
+        wait_quiet=wait_quiet,
         clients=clients,
     )
     try:

@@ -15,11 +15,12 @@ from typer.core import TyperGroup
 
 from assay.cli import clients
 from assay.cli.light_command import LightCommand, false_by_default
-from assay.cli.options import argv
+from assay.cli.options import TrustAsked, argv
 from assay.cli.pipes import say
 from assay.errors import InputError
 from assay.own_files import scratch_folder
 from assay.tools import registry
+from assay.tools.arguments import cut
 from assay.tools.named_files import NO_FILES, Files
 
 if TYPE_CHECKING:
@@ -119,6 +120,10 @@ class CommandWords:
     """`--quiet`: no progress, and beside the tool's output the answer alone."""
     strict: bool = False
     """`--strict`: Assay's own exit code, which is 1 where a number must not be used."""
+    require_trust: str | None = None
+    """`--require-trust LEVEL`: the exit code is 1 where a result is trusted less."""
+    wait_quiet: str | None = None
+    """`--wait-quiet TIME`: how long to wait at most until the machine is at rest."""
     user: str | None = None
     """`--user NAME`: who does the work."""
     name: str | None = None
@@ -138,6 +143,8 @@ _VALUES = {
     "--tag": "say which tag the run is to have",
     "--note": "say something of the run",
     "--live-json": "name the file for a line of JSON an interval, or -",
+    "--require-trust": "write yes, or weak",
+    "--wait-quiet": "say how long at most, such as 5min",
 }
 """Options that have a value, and what is said where it is missing."""
 _FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
@@ -173,6 +180,8 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
                 taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
+    if taken.get("require_trust", "yes") not in tuple(TrustAsked):
+        raise InputError(f"--require-trust {cut(taken['require_trust'])}: write yes, or weak")
     return CommandWords(tool=tuple(tool), said_of_clients=of_clients, **taken)
 
 
@@ -215,6 +224,8 @@ class AssayDoor:
             report=not asked.no_report,
             quiet=asked.quiet,
             is_strict=asked.strict,
+            require_trust=asked.require_trust,
+            wait_quiet=asked.wait_quiet,
             remarks=said,
             live_json=asked.live_json,
             clients=over,

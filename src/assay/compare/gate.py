@@ -1,8 +1,8 @@
 """A bound that a pipeline holds a comparison to: `throughput >= -5 %`, `p99 <= +10 %`, `read*: iops >= -3 %`.
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
-is violated where the whole interval lies beyond the bound, and held where the whole interval lies within; between them it is
-open, and more runs would tell. A gate on every row is violated only by a row that is significant among all rows together.
+is violated where the whole interval lies beyond the bound, and held where the whole interval lies within. In between it is
+undecided: more runs would tell. A gate on every row is violated only by a row that is significant among all rows together.
 One run says nothing of the next, so fewer than three of a side hold and violate nothing.
 """
 
@@ -31,7 +31,7 @@ class GateState(enum.StrEnum):
     """What became of a gate."""
 
     HELD = "held"
-    OPEN = "open"
+    UNDECIDED = "undecided"
     VIOLATED = "violated"
 
 
@@ -103,7 +103,7 @@ def _judge(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
 
 def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     if row.verdict is ComparisonVerdict.NOT_COMPARABLE or row.interval is None:
-        return GateState.OPEN, row.reason
+        return GateState.UNDECIDED, row.reason
     low, high = row.interval
     is_held, is_violated = (
         (low >= gate.bound, high < gate.bound) if gate.is_floor else (high <= gate.bound, low > gate.bound)
@@ -113,7 +113,7 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     from assay.analysis.thresholds import FALSE_MARKS  # noqa: PLC0415 - a gate is read, and refused, before anything is loaded
 
     if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
-        return GateState.OPEN, f"not significant among all rows (p {row.p_together:.2g}); more runs would tell"
+        return GateState.UNDECIDED, f"not significant among all rows (p {row.p_together:.2g}); more runs would tell"
     if is_violated:
         return GateState.VIOLATED, ""
-    return GateState.OPEN, "the bound lies in the interval; more runs would tell"
+    return GateState.UNDECIDED, "the bound lies in the interval; more runs would tell"

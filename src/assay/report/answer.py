@@ -1,6 +1,6 @@
 """The answer in a few lines, the last thing on a screen: what was found, what limits it, what to distrust.
 
-A number that is not to be trusted is not told; the last lines say why. Three to six lines of 80 columns.
+A number that is not to be trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
-from assay.report.numbers import percentile_words, rate_words
+from assay.report.numbers import headline, percentile_words, rate, rate_words
 from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, quick_words
 from assay.report.row_numbers import rows_words
@@ -23,7 +23,6 @@ _MOST_TOLD = 3
 """Results that are told one by one."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
-_NONE = "no number to be trusted"
 _MOST_CAUSES = 4
 """Limits, or reasons, that are named."""
 _MEMORY_RUN = "memory-run"
@@ -51,7 +50,9 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     else:
         told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
-    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *_distrust(results))
+    is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
+    distrust = _distrust(results, is_each_told=is_each_told)
+    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
 
@@ -73,15 +74,30 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     if len(measured) == 1:
         ((title, result),) = measured
         told = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
-        yield f"{title}: {', '.join(told)}; of {result.measures.words}." if stands(result) else f"{title}: {_NONE}."
+        used = f"{title}: {', '.join(told)}; of {result.measures.words}."
+        yield used if stands(result) else f"{title}: {_not_usable(result)}"
     elif len(measured) <= _MOST_TOLD:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            told = [rate_words(result), *_schedule(result), *_spread(result, quantiles)] if stands(result) else [_NONE]
-            ending = f": {', '.join(told)}."
+            told = [rate_words(result), *_schedule(result), *_spread(result, quantiles)]
+            ending = f": {', '.join(told)}." if stands(result) else f": {_not_usable(result)}"
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         yield from _counted(results)
+
+
+def _not_usable(result: Result) -> str:
+    """Print a number that must not be used, why, and what to do."""
+    number = "no rate" if result.iops is None else rate(*headline(result))
+    return f"{number}, not usable: {result.trust.reasons[0].text}. {_cure(result)}".rstrip()
+
+
+def _cure(result: Result) -> str:
+    """Give what to do about the first reason of a doubt: the first sentence of its finding's cure."""
+    reason = result.trust.reasons[0]
+    cure = next((one.cure for one in result.findings if one.id == reason.id and one.cure), "")
+    sentence, is_more, _ = cure.partition(". ")
+    return sentence + "." if is_more else cure
 
 
 def _counted(results: Sequence[Result]) -> Iterator[str]:
@@ -123,16 +139,22 @@ def _limited(results: Sequence[Result]) -> Iterator[str]:
         yield f"Limited by {_by_rows(by_limit)}."
 
 
-def _distrust(results: Sequence[Result]) -> Iterator[str]:
-    """Say which numbers are not to be used, and why; then those that are weak, which the table has the reasons of."""
+def _distrust(results: Sequence[Result], *, is_each_told: bool) -> Iterator[str]:
+    """Say which numbers are not usable, why, and what to do; then those that are weak: the table has the reasons."""
     by_reason: dict[str, list[int]] = {}
+    cures: dict[str, str] = {}
     weak = []
     for row, result in enumerate(results, start=1):
-        if result.trust.level is TrustLevel.NO:
-            by_reason.setdefault(result.trust.reasons[0].id.replace("-", " "), []).append(row)
+        if result.trust.level is TrustLevel.NO and not is_each_told:
+            reason = result.trust.reasons[0].id.replace("-", " ")
+            by_reason.setdefault(reason, []).append(row)
+            cures.setdefault(reason, _cure(result))
         elif result.trust.level is TrustLevel.WEAK:
             weak.append(row)
-    said = [f"Do not trust: {_by_rows(by_reason)}."] if by_reason else []
+    said = []
+    if by_reason:
+        commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
+        said.append(f"Not usable: {_by_rows(by_reason)}. {cures[commonest]}".rstrip())
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""

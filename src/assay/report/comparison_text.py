@@ -245,9 +245,9 @@ def caveats(against: Against) -> Iterator[str]:
 
 def _gates(gated: Sequence[Gated]) -> Iterator[str]:
     for gate in gated:
-        yield f"gate {gate.state:<8}  {gate.gate.text}: {gate_words(gate)}"
-    if gated and any(gate.state is GateState.OPEN for gate in gated):
-        yield "An open gate is not shown to hold: --gate-strict makes it fail."
+        yield f"gate {gate.state:<9}  {gate.gate.text}: {gate_words(gate)}"
+    if gated and any(gate.state is GateState.UNDECIDED for gate in gated):
+        yield "An undecided gate is not shown to hold, and fails unless --allow-undecided is given."
 
 
 def gate_words(gate: Gated) -> str:

@@ -1,7 +1,7 @@
 """What the storage does, by `assay quick`: a sentence a kind of work, each short enough for a line of 80 columns.
 
-A number that is not to be trusted is not told. Of changes that memory takes, the rate up to the end of the flush is told,
-where there is one.
+A number that is not to be trusted is marked as not usable. Of changes that memory takes it is the rate up to the end of the
+flush, where there is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,37 +26,37 @@ def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
     return (*said, *_files(measured))
 
 
-def _unless(result: Result, text: str, what: str) -> str:
-    """Give a number, or say that there is none to use."""
-    return text if stands(result) else f"no number for {what}"
+def _marked(result: Result, text: str) -> str:
+    """Give a number, marked where it must not be used."""
+    return text if stands(result) else f"{text} (not usable)"
 
 
 def _written(result: Result) -> str:
-    return _unless(result, f"{format_bytes(result.throughput_bytes_per_s)}/s written", "writing")
+    return _marked(result, f"{format_bytes(result.throughput_bytes_per_s)}/s written")
 
 
 def _read(result: Result) -> str:
-    return _unless(result, f"{format_bytes(result.throughput_bytes_per_s)}/s read", "reading")
+    return _marked(result, f"{format_bytes(result.throughput_bytes_per_s)}/s read")
 
 
 def _alone(result: Result) -> str:
     text = f"{format_number(result.iops)} IOPS at depth 1 ({format_ns(result.latency_ns.p50)})"
-    return _unless(result, text, "depth 1")
+    return _marked(result, text)
 
 
 def _at_depth(result: Result) -> str:
     depth = (result.queue_depth or 1) * (result.workers or 1)
-    return _unless(result, f"{format_number(result.iops)} at depth {depth}", f"depth {depth}")
+    return _marked(result, f"{format_number(result.iops)} at depth {depth}")
 
 
 def _files(measured: Mapping[str, Result]) -> Iterator[str]:
     changes = [(measured[name], word) for name, word in _CHANGES if name in measured]
-    told = [_unless(result, f"{format_number(headline_rates(result)[0])}/s {word}", word) for result, word in changes]
+    told = [_marked(result, f"{format_number(headline_rates(result)[0])}/s {word}") for result, word in changes]
     if used := [result for result, _ in changes if stands(result)]:
         told[-1] += " (flushed)" if all(result.committed is not None for result in used) else " (in memory)"
     if (looked_up := measured.get("stat-1")) is not None:
         cached = "cached stat" if looked_up.measures is ServedBy.PAGE_CACHE else "stat"
-        told.append(_unless(looked_up, f"{format_number(looked_up.iops)}/s {cached}", "stat"))
+        told.append(_marked(looked_up, f"{format_number(looked_up.iops)}/s {cached}"))
     if told:
         yield f"Files: {', '.join(told)}."
 

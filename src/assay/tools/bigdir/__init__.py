@@ -24,7 +24,8 @@ class BigDir(FrontEnd[Settings]):
     --clients N      so many at once, each in a directory of its own
     --dir DIR        where [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
-    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
+    --wait-quiet TIME
                      as with every command that measures
 
     Standard output is the tool's CSV, with several clients the mean over them. The report has the curves with the

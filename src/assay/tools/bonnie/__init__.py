@@ -46,7 +46,8 @@ class Bonnie(FrontEnd[Settings]):
       --format 1.03|1.96|2.00
                    whose load and output [default: 2.00]
       --runs DIR, --user NAME, --json, --no-report, --quiet, --strict,
-      --name NAME, --tag TAG, --note TEXT, --live-json FILE
+      --name NAME, --tag TAG, --note TEXT, --live-json FILE,
+      --require-trust LEVEL, --wait-quiet TIME
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "bonnie"

@@ -35,7 +35,8 @@ class Filebench(FrontEnd[Settings]):
     --allow-commands    let the script run commands ('system', '!'): only one that
                         you trust
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
-    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
+    --wait-quiet TIME
                         as with every command that measures
 
     Standard output is Filebench's: the breakdown by flowop, and the summary. What is done otherwise than the script says is

@@ -44,7 +44,8 @@ class Fio(FrontEnd[Settings]):
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
-    --strict, --tag TAG, --note TEXT, --live-json FILE. --name is fio's.
+    --strict, --tag TAG, --note TEXT, --live-json FILE,
+    --require-trust LEVEL, --wait-quiet TIME. --name is fio's.
 
     Files lie in assay-data in the job's directory (else the working
     directory); nothing else there is read, written or removed. An option

@@ -51,8 +51,8 @@ class IOzone(FrontEnd[Settings]):
       -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
-    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE. The data lies in Assay's folder beside
-    FILE, and findings go to standard error.
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE, --require-trust LEVEL,
+    --wait-quiet TIME. The data lies in Assay's folder beside FILE, and findings go to standard error.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "iozone"

@@ -27,7 +27,8 @@ class PerfPl(FrontEnd[Settings]):
     --sync           flush the file system after each iteration, in the time
     --dir DIR        where [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
-    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
+    --wait-quiet TIME
                      as with every command that measures
 
     Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error

@@ -26,7 +26,7 @@ class PostMark(FrontEnd[Settings]):
     differs from the original.
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --strict, --name NAME, --tag TAG,
-    --note TEXT, --live-json FILE.
+    --note TEXT, --live-json FILE, --require-trust LEVEL, --wait-quiet TIME.
     """
 
     name = "postmark"

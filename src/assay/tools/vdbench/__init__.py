@@ -39,7 +39,8 @@ class Vdbench(FrontEnd[Settings]):
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
-    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE.
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE,
+    --require-trust LEVEL, --wait-quiet TIME.
 
     A lun names a file, an anchor a directory: data lies in assay-data beside
     it or in it, and what has the name is neither read nor written. What has

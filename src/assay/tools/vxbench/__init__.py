@@ -55,7 +55,8 @@ class VxBench(FrontEnd[Settings]):
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
-    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE.
+    --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE,
+    --require-trust LEVEL, --wait-quiet TIME.
 
     FILE names the directory to measure and tells files apart. Data lies in
     assay-data beside it; FILE itself is neither read nor written.
