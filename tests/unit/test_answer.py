@@ -35,8 +35,8 @@ def test_a_number_that_is_not_trusted_is_marked_with_its_cause_and_the_cure(docu
     text = said(document, row)
 
     assert "IOPS at depth 1 (" in text
-    assert ") (not usable)." in text
-    assert text.endswith("Not usable: late shift (row 1). Run longer.")
+    assert ") (!)." in text
+    assert text.endswith("(!) Not usable: late shift (row 1). Run longer.")
 
     (alone,) = answer(msgspec.structs.replace(document, results=(row,)), "x", columns=None)[:1]
     assert alone.endswith(" IOPS, not usable: rate changed late. Run longer.")

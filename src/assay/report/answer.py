@@ -10,7 +10,7 @@ from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
 from assay.report.numbers import headline, percentile_words, rate, rate_words
 from assay.report.over_repeats import shown_results
-from assay.report.quick_words import QUICK, quick_words
+from assay.report.quick_words import QUICK, UNUSABLE, quick_words
 from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
@@ -51,7 +51,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
         told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
     is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
-    distrust = _distrust(results, is_each_told=is_each_told)
+    distrust = _distrust(results, is_each_told=is_each_told, mark=f"{UNUSABLE} " if load == QUICK else "")
     lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
@@ -139,7 +139,7 @@ def _limited(results: Sequence[Result]) -> Iterator[str]:
         yield f"Limited by {_by_rows(by_limit)}."
 
 
-def _distrust(results: Sequence[Result], *, is_each_told: bool) -> Iterator[str]:
+def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> Iterator[str]:
     """Say which numbers are not usable, why, and what to do; then those that are weak: the table has the reasons."""
     by_reason: dict[str, list[int]] = {}
     cures: dict[str, str] = {}
@@ -154,7 +154,7 @@ def _distrust(results: Sequence[Result], *, is_each_told: bool) -> Iterator[str]
     said = []
     if by_reason:
         commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
-        said.append(f"Not usable: {_by_rows(by_reason)}. {cures[commonest]}".rstrip())
+        said.append(f"{mark}Not usable: {_by_rows(by_reason)}. {cures[commonest]}".rstrip())
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""

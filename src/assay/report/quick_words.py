@@ -1,6 +1,6 @@
 """What the storage does, by `assay quick`: a sentence a kind of work, each short enough for a line of 80 columns.
 
-A number that is not to be trusted is marked as not usable. Of changes that memory takes it is the rate up to the end of the
+A number that is not to be trusted is marked. Of changes that memory takes it is the rate up to the end of the
 flush, where there is one.
 """
 
@@ -13,6 +13,8 @@ from assay.units import format_bytes, format_ns, format_number
 from assay.verdicts import ServedBy
 
 QUICK = "quick"
+UNUSABLE = "(!)"
+"""Mark of a number that must not be used; the answer names the cause."""
 
 
 def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
@@ -28,7 +30,7 @@ def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
 
 def _marked(result: Result, text: str) -> str:
     """Give a number, marked where it must not be used."""
-    return text if stands(result) else f"{text} (not usable)"
+    return text if stands(result) else f"{text} {UNUSABLE}"
 
 
 def _written(result: Result) -> str:

@@ -73,5 +73,5 @@ def _run_delay(delay: tuple[int, float], use: CpuUse, held_up_by: HeldUpBy | Non
         text += ": the workers waited for threads of the kernel, and for each other."
         cure = "Use fewer workers, or a machine with more CPUs: the file system's and the device's own work needs some."
         return findings.weak("kernel-shares-cpu", text, cure, brief="waited for kernel threads", effect=share)
-    cure = "Stop other programs if there are any, or use no more workers than there are CPUs, then run again."
+    cure = "Stop other programs, or use no more workers than CPUs. Then run again."
     return findings.warning("cpu-contention", f"{text}.", cure)
