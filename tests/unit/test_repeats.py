@@ -161,6 +161,18 @@ def test_a_repeat_that_stands_out_counts_and_the_first_has_its_cause(one: Result
     assert said.startswith("40.0 % below the others; what stood before the first")
 
 
+def test_a_neighbour_is_named_before_what_else_a_disturbed_repeat_has(one: Result) -> None:
+    symptoms = tuple(Reason(id=id_, text=id_) for id_ in ("late-shift", "wide-percentile"))
+    busy: dict[str, object] = {
+        "trust": Trust(level=TrustLevel.NO, reasons=(*symptoms, *BUSY.reasons)),
+        "trusted": False,
+    }
+
+    found = summed(one, QUIET, {2: busy})
+
+    assert [r.text for r in found.remarks if r.repeat == 2] == ["61 % of the I/O is others', late-shift"]
+
+
 def test_repeats_that_stand_out_are_held_against_those_that_do_not(one: Result) -> None:
     found = summed(one, [5_000.0, 10_000.0, 10_010.0, 9_990.0, 10_005.0, 9_995.0, 20_000.0])
 

@@ -69,7 +69,9 @@ def why_not(result: Result) -> str:
     """Say why a number may not count, in a few words."""
     if not result.iops and not result.ops:
         return "nothing was measured"
-    return ", ".join(reason.text for reason in result.trust.reasons[:_MOST_REASONS]) or "it has no rate"
+    # A neighbour is the cause of what else is said of that repeat.
+    reasons = sorted(result.trust.reasons, key=lambda reason: reason.id != _COMPANY)
+    return ", ".join(reason.text for reason in reasons[:_MOST_REASONS]) or "it has no rate"
 
 
 def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
