@@ -189,7 +189,9 @@ def test_no_trusted_number_is_without_interval_time_and_operations(assay: Assay,
         is_small = row["seconds"] < 1 or row["ops"] < 100
         unsteady = {UNSTEADY[verdict] for verdict in {row["steady"]["verdict"]} - {"steady"}}
         assert ("small-sample" in reasons) is is_small, row
-        assert reasons & set(UNSTEADY.values()) == unsteady, row
+        # A latency may have changed at a steady rate.
+        of_rate = {reason["id"] for reason in row["trust"]["reasons"] if "latency" not in reason["text"]}
+        assert of_rate & set(UNSTEADY.values()) == unsteady, row
         assert row["trusted"] is (not reasons) is (row["trust"]["level"] == "yes"), row
         if row["iops_interval"] is not None:
             assert row["iops_interval"]["low"] <= row["iops"] <= row["iops_interval"]["high"]
