@@ -23,8 +23,8 @@ _MOST_TOLD = 3
 """Results that are told one by one."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
-_MOST_CAUSES = 4
-"""Limits, or reasons, that are named."""
+_MOST_LIMITS, _MOST_REASONS = 4, 2
+"""Limits, and reasons not to use a number, that are named: the cure of a reason stands beside it."""
 _MEMORY_RUN = "memory-run"
 
 
@@ -136,7 +136,7 @@ def _limited(results: Sequence[Result]) -> Iterator[str]:
         if stands(result) and result.iops is not None and (words := limit_words(result)):
             by_limit.setdefault(words, []).append(row)
     if by_limit:
-        yield f"Limited by {_by_rows(by_limit)}."
+        yield f"Limited by {_by_rows(by_limit, _MOST_LIMITS)}."
 
 
 def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> It
     said = []
     if by_reason:
         commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
-        said.append(f"{mark}Not usable: {_by_rows(by_reason)}. {cures[commonest]}".rstrip())
+        said.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
@@ -162,10 +162,10 @@ def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> It
     yield " ".join(said)
 
 
-def _by_rows(found: Mapping[str, Sequence[int]]) -> str:
+def _by_rows(found: Mapping[str, Sequence[int]], most: int) -> str:
     """Write `the device (rows 1-3), one CPU (4)`: what concerns the most rows first, the rest counted."""
     ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
     named = [f"{what} ({rows_words(rows, 'row ' if len(rows) == 1 else 'rows ')})" for what, rows in ranked[:1]]
-    named += [f"{what} ({rows_words(rows)})" for what, rows in ranked[1:_MOST_CAUSES]]
-    others = sum(len(rows) for _, rows in ranked[_MOST_CAUSES:])
+    named += [f"{what} ({rows_words(rows)})" for what, rows in ranked[1:most]]
+    others = sum(len(rows) for _, rows in ranked[most:])
     return ", ".join(named) + (f", others ({others} rows)" if others else "")
