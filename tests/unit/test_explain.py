@@ -91,7 +91,7 @@ def test_trust_comes_with_each_reason_its_cure_and_the_thresholds_that_decided(r
     assert (
         "trust no warning cpu-contention: Worker 0 was ready to run but waited for a CPU for 20 % of its time" in text
     )
-    assert "Stop other programs if there are any" in text
+    assert "Stop other programs, or use no more workers than CPUs" in text
     assert "RUN_DELAY_SHARE = 0.1: A worker that waits longer for a CPU" in text
 
 
