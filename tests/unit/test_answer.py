@@ -6,7 +6,7 @@ import pytest
 from assay.analysis import findings
 from assay.report.answer import answer
 from assay.report.quick_words import QUICK
-from assay.results import Committed, Document, Limiter, Result
+from assay.results import Committed, Document, LatencyEstimatesNs, Limiter, Result
 from assay.verdicts import Bottleneck, Confidence
 from unit.quick_run import quick_run
 
@@ -62,6 +62,37 @@ def test_where_no_width_is_known_titles_are_whole_and_medians_are_told(document:
     for line in answer(both, "x", columns=None)[:2]:
         assert line.startswith(title)
         assert "latency p50 " in line
+
+
+def latency_limited(document: Document, **changes: object) -> Result:
+    limiter = Limiter(verdict=Bottleneck.OPERATION_LATENCY, confidence=Confidence.HIGH, evidence=())
+    known = LatencyEstimatesNs(p50=(990_000.0, 1_010_000.0), p90=None, p99=None, p99_9=None)
+    of_row = {"title": "reads", "iops": 1000.0, "queue_depth": 1, "limiter": limiter, "latency_intervals_ns": known}
+    trusted = {"findings": (), "trust": findings.trust([]), "trusted": True}
+    row = named(document, "random-read-1", **of_row, **trusted)
+    latency = msgspec.structs.replace(row.latency_ns, p50=1_000_000.0, p99=2_000_000.0)
+    return msgspec.structs.replace(row, latency_ns=latency, **changes)
+
+
+def test_the_latency_heads_a_row_that_it_limits_at_depth_1(document: Document) -> None:
+    (alone, *_) = answer(msgspec.structs.replace(document, results=(latency_limited(document),)), "x")
+
+    assert alone.startswith("reads: latency p50 1.00 ms (990 µs to 1.01 ms), 1,000 IOPS")
+    assert ", p99 2.00 ms; of " in alone
+
+
+def test_the_rate_heads_a_row_at_another_depth_and_one_whose_median_is_of_one_mode(document: Document) -> None:
+    modes = findings.note("latency-modes", "two", "Use the modes.")
+    wide = findings.weak("wide-percentile", "p50 is open", "Run longer.", brief="p50 between 1 ms and 9 ms")
+    for changes in ({"queue_depth": 8}, {"findings": (modes,)}, {"findings": (wide,)}):
+        row = latency_limited(document, **changes)
+        (alone, *_) = answer(msgspec.structs.replace(document, results=(row,)), "x")
+        assert alone.startswith("reads: 1,000 IOPS"), changes
+
+    far = findings.weak("wide-percentile", "p99 is open", "Run longer.", brief="p99 between 1 ms and 9 ms")
+    (alone, *_) = answer(msgspec.structs.replace(document, results=(latency_limited(document, findings=(far,)),)), "x")
+    assert alone.startswith("reads: latency p50 1.00 ms")
+    assert ", p99 2.00 ms?; of " in alone
 
 
 def test_what_limits_is_told_by_rows(document: Document) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
+from assay.report.latency_headline import has_latency_headline, median_interval_words, median_words
 from assay.report.limited_by import limit_words
 from assay.report.numbers import headline, percentile_words, rate, rate_words
 from assay.report.over_repeats import shown_results
@@ -73,17 +74,27 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
-        told = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
-        used = f"{title}: {', '.join(told)}; of {result.measures.words}."
+        used = f"{title}: {', '.join(_numbers(result, ('p50', 'p99')))}; of {result.measures.words}."
         yield used if stands(result) else f"{title}: {_not_usable(result)}"
     elif len(measured) <= _MOST_TOLD:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            told = [rate_words(result), *_schedule(result), *_spread(result, quantiles)]
-            ending = f": {', '.join(told)}." if stands(result) else f": {_not_usable(result)}"
+            ending = f": {', '.join(_numbers(result, quantiles))}." if stands(result) else f": {_not_usable(result)}"
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         yield from _counted(results)
+
+
+def _numbers(result: Result, quantiles: Sequence[str]) -> Iterator[str]:
+    """Give the headline first: the rate, or the latency where that is the limit."""
+    if has_latency_headline(result):
+        yield f"latency {median_words(result)} ({median_interval_words(result)})"
+        yield rate_words(result)
+        yield from (f"p99 {percentile_words(result, 'p99', ns)}" for ns in (result.latency_ns.p99,) if ns is not None)
+    else:
+        yield rate_words(result)
+        yield from _schedule(result)
+        yield from _spread(result, quantiles)
 
 
 def _not_usable(result: Result) -> str:

@@ -11,6 +11,7 @@ from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
+from assay.report.latency_headline import has_latency_headline
 from assay.report.numbers import (
     MIB_PER_S,
     OPS_PER_S,
@@ -67,10 +68,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
     told = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
-        paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
-        paragraph("steady", _steady(result), width),
-        paragraph("flush", _committed(result), width),
-        paragraph("latency", _latency(result), width),
+        *_numbers(result, document, width, is_virtual=is_virtual),
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
@@ -84,6 +82,17 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("judged by", _thresholds(result), width),
     ]
     return [line for lines in told if lines for line in (*lines, Text())]
+
+
+def _numbers(result: Result, document: Document, width: int, *, is_virtual: bool) -> Iterator[list[Text]]:
+    """Lay out the rate and the latency: first the one that heads the result."""
+    rates = (
+        paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
+        paragraph("steady", _steady(result), width),
+        paragraph("flush", _committed(result), width),
+    )
+    latency = paragraph("latency", _latency(result), width)
+    yield from (latency, *rates) if has_latency_headline(result) else (*rates, latency)
 
 
 def _work(result: Result) -> str:

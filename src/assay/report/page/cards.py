@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from assay.outward import markup
+from assay.report.latency_headline import has_latency_headline, median_words
 from assay.report.numbers import (
     energy_words,
     headline,
@@ -69,6 +70,9 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
     also = other.of(*headline_rates(result))
     also_words = f' <span class="also">= {struck(rate(also, other), result)}</span>' if also else ""
     main = struck(rate(value, unit), result)
+    if has_latency_headline(result):
+        also_words = f' <span class="also">= {main}</span>'
+        main = struck(median_words(result), result)
     where = (
         f"{_count(result.workers)} worker{'s' if result.workers != 1 else ''}, queue depth {_count(result.queue_depth)},"
         f" target {result.target}, phase {result.phase}, operation {result.operation}"

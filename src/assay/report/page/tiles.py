@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
-from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_told, is_with_flush, rate
+from assay.report.latency_headline import has_latency_headline, median_interval_words, median_words
+from assay.report.numbers import (
+    MIB_PER_S,
+    headline,
+    headline_rates,
+    interval_told,
+    is_with_flush,
+    rate,
+    rate_words,
+)
 from assay.report.page.anchors import Places, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.told_numbers import limit_told, user_latency
@@ -108,6 +117,10 @@ def _told(name: str, result: Result, anchor: str) -> str:
         between = '<span class="also">with the flush</span>'
     value = struck(rate(*headline(result)), result)
     parts = [f"{'response ' if which == 'response' else ''}p99 {struck(format_ns(spread.p99), result)}"]
+    if has_latency_headline(result):
+        parts.insert(0, struck(rate_words(result), result))
+        value = struck(median_words(result), result)
+        between = f'<span class="also">{markup(median_interval_words(result))}</span>' if stands(result) else ""
     limit = limit_told(result)
     if limit != ABSENT:
         parts.append(f"limited by {markup(limit)}")

@@ -1,0 +1,35 @@
+"""The latency that heads a result: of one whose limit is the time that each operation takes (METHOD 1.5).
+
+At depth 1 such a result has a rate only because each operation takes so long: the latency is what was measured.
+"""
+
+from assay.results import Result
+from assay.units import format_ns
+from assay.verdicts import Bottleneck
+
+_OPEN = ("wide-percentile", "latency-modes")
+"""Findings with which the median is not known well, or is of one of several modes: then it heads nothing."""
+
+
+def has_latency_headline(result: Result) -> bool:
+    """Whether the median latency heads a result, and the rate is beside it."""
+    known = result.latency_intervals_ns
+    return (
+        result.limiter is not None
+        and result.limiter.verdict is Bottleneck.OPERATION_LATENCY
+        and result.queue_depth == 1
+        and known is not None
+        and known.p50 is not None
+        and not any(finding.id in _OPEN and not finding.brief.startswith("p99") for finding in result.findings)
+    )
+
+
+def median_words(result: Result) -> str:
+    """Print the median latency: `p50 43.0 µs`."""
+    return f"p50 {format_ns(result.latency_ns.p50)}"
+
+
+def median_interval_words(result: Result) -> str:
+    """Print the ends of the 95 % interval of the median: `42.9 µs to 43.1 µs`; nothing where it is not known."""
+    ends = result.latency_intervals_ns.p50 if result.latency_intervals_ns else None
+    return f"{format_ns(ends[0])} to {format_ns(ends[1])}" if ends else ""
