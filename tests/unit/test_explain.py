@@ -67,6 +67,20 @@ def test_a_row_is_told_with_its_number_and_what_it_is_known_by(run: RunRecord) -
     assert "memory delivered 0.0 % of the bytes read, by byte balance" in text
 
 
+def test_what_differs_from_run_to_run_is_from_earlier_runs_where_five_are_known(run: RunRecord) -> None:
+    known = document(run)
+    label = known.results[0].label
+    rates = [1000.0, 1000.0, 1000.0, 1050.0, 1050.0]
+
+    def text(earlier: list[float]) -> str:
+        lines = story(known, run, "1", COLUMNS, lambda: {label: earlier})
+        return " ".join(" ".join(line.plain for line in lines).split())
+
+    # Of the ten pairs four are equal and six are 5 % apart.
+    assert "5 earlier runs of this Plan on this machine: two of them differ by 5.0 % in the median" in text(rates)
+    assert "one run: how far runs lie apart is not in it" in text(rates[:4])
+
+
 def test_a_row_is_held_against_what_this_client_could_show(run: RunRecord) -> None:
     text = said(run, "1")
 

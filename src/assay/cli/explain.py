@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.answers import answer_of
 from assay.cli.options import Energy, OneClient, RunReference, Runs, metered, refuse_foreign
 
 
@@ -39,6 +40,7 @@ def explain(
     from assay.bundle.damage import damage_told
     from assay.console import console
     from assay.live.judging_told import document_told
+    from assay.report.explain.earlier_runs import RatesByLabel, earlier_rates
     from assay.report.explain.story import story
 
     out = console()
@@ -47,7 +49,13 @@ def explain(
         judged = document_told(recorded)
         if client is not None:
             judged, recorded = client_alone(judged, recorded, client)
-        out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)
+
+        def earlier() -> RatesByLabel:
+            if client is not None:
+                return {}
+            return earlier_rates(judged, lambda folder: answer_of(str(folder), folder.parent).document)
+
+        out.print(Text("\n").join(story(judged, recorded, about, out.width, earlier)), soft_wrap=True)
 
 
 def _print_thresholds() -> None:

@@ -1,6 +1,6 @@
 """One number one level deeper: what it is, how it is known, what held it where it is, and what would change it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
@@ -9,6 +9,7 @@ from assay.analysis.finding_pages import page_of
 from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
+from assay.report.explain.earlier_runs import median_difference
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
 from assay.report.latency_headline import has_latency_headline
@@ -55,7 +56,7 @@ _OF_CHANGES = {
 _DATE = len("2026-01-01")
 
 
-def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
+def row_story(document: Document, run: RunRecord, row: int, width: int, earlier: Sequence[float] = ()) -> list[Text]:
     """Tell the story of a result.
 
     Args:
@@ -63,12 +64,14 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         run: What they were worked out from.
         row: Number of the result, from 1, as `assay show` has it.
         width: Of the terminal.
+        earlier: Rates of earlier runs of the same Plan on this machine, in the unit that heads the result.
     """
     result, count = document.results[row - 1], len(document.results)
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
+    between = _between_runs(document.run.repeats, earlier, is_virtual=is_virtual)
     told = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
-        *_numbers(result, document, width, is_virtual=is_virtual),
+        *_numbers(result, between, width),
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
@@ -84,10 +87,10 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
     return [line for lines in told if lines for line in (*lines, Text())]
 
 
-def _numbers(result: Result, document: Document, width: int, *, is_virtual: bool) -> Iterator[list[Text]]:
+def _numbers(result: Result, between_runs: str, width: int) -> Iterator[list[Text]]:
     """Lay out the rate and the latency: first the one that heads the result."""
     rates = (
-        paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
+        paragraph("number", _number(result, between_runs), width),
         paragraph("steady", _steady(result), width),
         paragraph("flush", _committed(result), width),
     )
@@ -107,7 +110,21 @@ def _work(result: Result) -> str:
 # -- the number --------------------------------------------------------------------------------------------------------
 
 
-def _number(result: Result, repeats: int, *, is_virtual: bool) -> Iterator[str]:
+def _between_runs(repeats: int, earlier: Sequence[float], *, is_virtual: bool) -> str:
+    """State how far runs lie apart, which no interval of one run has: by earlier runs where there are some (METHOD 1.6)."""
+    if repeats != 1:
+        return ""
+    difference = median_difference(earlier)
+    if difference is not None:
+        return (
+            f"{len(earlier)} earlier runs of this Plan on this machine: two of them differ by"
+            f" {format_percent(difference)} % in the median, which is not in the interval"
+        )
+    of = "one run on a virtual machine" if is_virtual else "one run"
+    return f"{of}: how far runs lie apart is not in it; --repeat 3 measures it"
+
+
+def _number(result: Result, between_runs: str) -> Iterator[str]:
     told, other = rate_words(result), other_unit(result)
     second = other.of(*headline_rates(result))
     yield told if second is None else f"{told}, or {rate(second, other)}"
@@ -120,9 +137,8 @@ def _number(result: Result, repeats: int, *, is_virtual: bool) -> Iterator[str]:
             f"95 % interval {interval_words(result)}, from intervals worth"
             f" {format_number(result.iops_interval.effective)} independent ones"
         )
-    if repeats == 1:
-        of = "one run on a virtual machine" if is_virtual else "one run"
-        yield f"{of}: how far runs lie apart is not in it; --repeat 3 tells"
+    if between_runs:
+        yield between_runs
     if result.window_s is not None and result.seconds is not None:
         yield (
             f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"
