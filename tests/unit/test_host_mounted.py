@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.doctor.at_start import at_start
 from assay.doctor.check import Check, State
 from assay.doctor.directory_checks import directory_checks
+from assay.doctor.machine_checks import scarce_memory
 from assay.errors import RunError
 from assay.host.direct_io import probe
 from assay.host.manifest import collect
@@ -97,6 +99,63 @@ def test_the_counters_of_the_path_move_by_what_is_written(mounted: Mounter) -> N
 
     # Metadata and journal come on top, but not half as much again.
     assert 8 * 2**20 <= written_bytes() - before < 12 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("fs_type", "options", "named"),
+    [
+        ("ext4", "rw", ()),
+        ("ext4", "barrier=0,data=writeback", ("nobarrier", "data=writeback")),
+        ("btrfs", "nobarrier", ("nobarrier",)),
+    ],
+)
+def test_options_that_promise_less_are_named_before_a_run(
+    mounted: Mounter, fs_type: str, options: str, named: tuple[str, ...]
+) -> None:
+    point = mounted(fs_type, options=options)
+
+    words = [text for text in at_start(point) if "is mounted with" in text]
+
+    assert [text.split(": ")[0] for text in words] == [f"{point} ({fs_type}) is mounted with {name}" for name in named]
+
+
+def test_an_overlay_that_never_syncs_is_named_with_what_lies_below_it(mounted: Mounter) -> None:
+    below, point = mounted("ext4", options="data=writeback"), Path()
+    for name in ("lower", "upper", "work", "overlay"):
+        point = below / name
+        point.mkdir()
+    layers = f"lowerdir={below / 'lower'},upperdir={below / 'upper'},workdir={below / 'work'},volatile"
+    run("mount", "-t", "overlay", "-o", layers, "overlay", str(point))
+    try:
+        words = at_start(point)
+    finally:
+        run("umount", str(point))
+
+    named = [text.split(" is mounted with ")[1].split(":")[0] for text in words]
+    assert named in (["volatile", "data=writeback"], ["fsync=volatile", "data=writeback"])  # by the kernel's version
+
+
+def test_a_file_system_is_nearly_full_above_nine_tenths(mounted: Mounter) -> None:
+    point = mounted("ext4", mkfs=("-m", "0"))
+    facts = os.statvfs(point)
+
+    def fill(share: float) -> None:
+        used = share * facts.f_blocks * facts.f_frsize - (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+        with (point / "data").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, int(used))
+
+    fill(0.85)
+    assert not any("full" in text for text in at_start(point))
+    fill(0.95)
+    assert any("95% full" in text for text in at_start(point))
+
+
+def test_memory_is_scarce_below_a_tenth() -> None:
+    assert scarce_memory(10 * GIB, 2 * GIB) is None
+    assert scarce_memory(None, None) is None
+    found = scarce_memory(20 * GIB, GIB)
+    assert found is not None
+    assert found.text.startswith("1.0 GiB of 20.0 GiB of memory available: ")
 
 
 def test_a_btrfs_subvolume_on_two_devices_is_counted_on_both(mounted: Mounter) -> None:

@@ -7,7 +7,7 @@ import pytest
 from assay.errors import InputError
 from assay.host.busy import Busy, how_busy
 from assay.host.reading import SystemTree
-from assay.running.quiet import check_alone, look_first, unrest, wait_for_rest
+from assay.running.quiet import busy_words, check_alone, unrest, wait_for_rest
 
 STAT = "cpu  0 0 0 0\n{}intr 1"
 DISK = "253 0 vda 1 0 8 0 1 0 8 0 0 {} 0 0 0 0 0 0 0"
@@ -87,14 +87,11 @@ def test_a_machine_that_stays_busy_is_measured_all_the_same_and_that_is_said() -
     assert machine.said[-1].startswith("still busy after 3 s: 1.8 of 2 CPUs")
 
 
-def test_the_first_line_says_what_is_busy_and_nothing_of_a_machine_at_rest() -> None:
-    said = list[str]()
+def test_the_first_line_names_what_is_busy_and_nothing_of_a_machine_at_rest() -> None:
+    (words,) = busy_words(Path("/"), look=Machine(BUSY).look)
 
-    for state in (BUSY, AT_REST):
-        look_first(Path("/"), said.append, look=Machine(state).look)
-
-    (line,) = said
-    assert line.startswith("busy before it starts: 1.8 of 2 CPUs, vda for 40 % of the time. ")
+    assert words.startswith("machine busy (1.8 of 2 CPUs, vda for 40 % of the time): ")
+    assert busy_words(Path("/"), look=Machine(AT_REST).look) == ()
 
 
 def test_clients_are_not_waited_for() -> None:

@@ -66,7 +66,6 @@ def quick(
     from assay.loads import quick as load
     from assay.loads.sizing import phase_lengths
     from assay.plan.limits import NUMBERS
-    from assay.running.quiet import look_first
     from assay.running.users import as_user
     from assay.session import Session
     from assay.targets import check_directory
@@ -93,8 +92,8 @@ def quick(
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     phase_lengths(seconds, repeat)  # refused before clients are asked to join
     asked = parse_bytes(size) if size else None
-    if clients is None and wait_quiet is None:
-        look_first(place, lambda text: say(text, err=True))
+    if clients is None:
+        _look_first(place, has_to_wait=wait_quiet is not None)
     with session.crew() as crew:
         if crew is None:
             sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
@@ -108,6 +107,16 @@ def quick(
         plan = as_user(load.plan(place, sizing, repeat), user)
         exit_code = session.measure(plan, source_text=load.source_text(), facts=facts)
     raise typer.Exit(exit_code)
+
+
+def _look_first(directory: "Path", *, has_to_wait: bool) -> None:
+    """Print in one line what will be in every number: a busy machine, unsafe mount options, a full file system."""
+    from assay.doctor.at_start import at_start
+    from assay.running.quiet import busy_words
+
+    busy = () if has_to_wait else busy_words(directory)
+    if words := (*busy, *at_start(directory)):
+        say(f"before it starts: {'; '.join(words)}", err=True)
 
 
 def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | None, repeats: int) -> "Sizing":

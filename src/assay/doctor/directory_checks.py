@@ -10,6 +10,7 @@ from pathlib import Path
 from assay.doctor.check import Check, cannot, gib, limited, ok
 from assay.host.direct_io import probe
 from assay.host.storage import StoragePath
+from assay.host.unsafe_options import unsafe_options
 from assay.targets import DATA_FOLDER, LOCK, MARK
 
 # A data set of 64 MiB, the least that says anything, beside the reserve of 256 MiB that Assay leaves free.
@@ -40,9 +41,8 @@ def _space(path: StoragePath, ram_bytes: int) -> Check:
     if path.free_bytes < _LEAST_FREE_BYTES:
         text = f"only {free} free; the smallest data set and the reserve need {gib(_LEAST_FREE_BYTES)}"
         return cannot("space", text, "Free some space, or choose another directory.")
-    if path.used_share is not None and path.used_share > _FULL_SHARE:
-        text = f"{free} free, but the file system is {path.used_share:.0%} full: many slow down when nearly full"
-        return limited("space", text, "Report the fill level with the number, or measure an emptier one.")
+    if (full := nearly_full(path)) is not None:
+        return full
     if path.free_bytes < 2 * ram_bytes:
         text = (
             f"{free} free: no room for a data set of twice the memory ({gib(2 * ram_bytes)}), which no cache can hold"
@@ -51,6 +51,20 @@ def _space(path: StoragePath, ram_bytes: int) -> Check:
             "space", text, "Count on direct I/O and on evicted caches; buffered results need a look at hit ratios."
         )
     return ok("space", f"{free} free, more than twice the memory")
+
+
+def nearly_full(path: StoragePath) -> Check | None:
+    """Name a fill level that slows many file systems; None below it."""
+    if path.used_share is None or path.used_share <= _FULL_SHARE:
+        return None
+    text = f"{gib(path.free_bytes)} free, but the file system is {path.used_share:.0%} full: many slow down when nearly full"
+    return limited("space", text, "Report the fill level with the number, or measure an emptier one.")
+
+
+def unsafe_mounts(path: StoragePath) -> list[Check]:
+    """Name the mount options with which storage is faster because it promises less."""
+    cure = "Mount it without the option, or report it with every number of writes."
+    return [limited("unsafe option", f"{what}: {risk}", cure) for what, risk in unsafe_options(path)]
 
 
 def _inodes(path: StoragePath) -> Check:
@@ -201,6 +215,7 @@ def directory_checks(path: StoragePath, ram_bytes: int) -> tuple[Check, ...]:
         _space(path, ram_bytes),
         _inodes(path),
         *([_direct_io(path)] if may_probe else []),
+        *unsafe_mounts(path),
         *_layers(path),
         *_leftovers(path),
     )

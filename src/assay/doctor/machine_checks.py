@@ -10,6 +10,8 @@ from assay.host.facts import Fact, FactValue
 
 # Reading these takes no system call (vDSO); others cost a microsecond or more, twice an operation.
 _FAST_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase", "tod"})
+# The share that other programs must leave of the CPUs, too (`running/quiet.py`).
+_SCARCE_SHARE = 0.10
 _SLOW_GOVERNORS = frozenset({"powersave", "ondemand", "conservative", "userspace"})
 
 
@@ -120,7 +122,17 @@ def _memory(value: Mapping[str, FactValue]) -> Check:
     if isinstance(limit, int) and isinstance(total, int) and limit < total:
         text = f"this control group may use {gib(limit)} of {gib(total)}, page cache included"
         return limited("memory", text, "Count with that size when judging what caches can hold.")
+    if (scarce := scarce_memory(total, value.get("host.memory.available_bytes"))) is not None:
+        return scarce
     return ok("memory", f"{gib(total)} of memory" if isinstance(total, int) else "size unknown")
+
+
+def scarce_memory(total: FactValue, available: FactValue) -> Check | None:
+    """Name memory, in bytes, that is taken but for a tenth; None where more is available, or nobody can say."""
+    if not isinstance(total, int) or not isinstance(available, int) or available > _SCARCE_SHARE * total:
+        return None
+    text = f"{gib(available)} of {gib(total)} of memory available: caches are small, and the run can push others out to swap"
+    return limited("memory", text, "Stop what holds the memory, or report it with the number.")
 
 
 def _throttles(value: Mapping[str, FactValue]) -> list[Check]:

@@ -121,7 +121,8 @@ def _frequency_facts(tree: SystemTree) -> list[Fact]:
     return facts
 
 
-def _memory_facts(tree: SystemTree) -> list[Fact]:
+def memory_facts(tree: SystemTree) -> list[Fact]:
+    """Read the sizes of memory and swap, and how the kernel pages."""
     table = colon_table(tree.read("/proc/meminfo").text or "")
 
     def memory(key: str, field: str) -> Fact:
@@ -250,7 +251,7 @@ def machine_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
         *_system_facts(tree),
         *_virtualisation_facts(tree),
         *_cpu_facts(tree),
-        *_memory_facts(tree),
+        *memory_facts(tree),
         *_ulimit_facts(),
         *_load_facts(tree),
         *_link_facts(tree),

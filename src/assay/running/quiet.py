@@ -38,10 +38,10 @@ def unrest(busy: Busy | None) -> str:
     )
 
 
-def look_first(directory: Path, tell: Callable[[str], None], *, look: Look = how_busy) -> None:
-    """Print what is busy before a directory is measured."""
-    if words := unrest(look(devices_of([directory]), _GLANCE_S)):
-        tell(f"busy before it starts: {words}. Numbers may not be usable; --wait-quiet 5min waits for rest")
+def busy_words(directory: Path, *, look: Look = how_busy) -> tuple[str, ...]:
+    """Describe what is busy before a directory is measured; nothing where the machine is at rest."""
+    words = unrest(look(devices_of([directory]), _GLANCE_S))
+    return (f"machine busy ({words}): numbers may not be usable, --wait-quiet 5min waits for rest",) if words else ()
 
 
 def wait_for_rest(
