@@ -79,18 +79,22 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     elif len(measured) <= _MOST_TOLD:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            ending = f": {', '.join(_numbers(result, quantiles))}." if stands(result) else f": {_not_usable(result)}"
+            if not stands(result):  # as long as it is: cause and cure matter more than one line
+                yield f"{title}: {_not_usable(result)}"
+                continue
+            ending = f": {', '.join(_numbers(result, quantiles))}."
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         yield from _counted(results)
 
 
 def _numbers(result: Result, quantiles: Sequence[str]) -> Iterator[str]:
-    """Give the headline first: the rate, or the latency where that is the limit."""
+    """Give the headline first: the rate, or the latency where that is the limit, with p99 where there is room for p50."""
     if has_latency_headline(result):
         yield f"latency {median_words(result)} ({median_interval_words(result)})"
         yield rate_words(result)
-        yield from (f"p99 {percentile_words(result, 'p99', ns)}" for ns in (result.latency_ns.p99,) if ns is not None)
+        if "p50" in quantiles and result.latency_ns.p99 is not None:
+            yield f"p99 {percentile_words(result, 'p99', result.latency_ns.p99)}"
     else:
         yield rate_words(result)
         yield from _schedule(result)

@@ -1,8 +1,10 @@
 """The latency that heads a result: of one whose limit is the time that each operation takes (METHOD 1.5).
 
-At depth 1 such a result has a rate only because each operation takes so long: the latency is what was measured.
+At depth 1 such a result has a rate only because each operation takes so long: the latency is what was measured. Of streams
+people ask for the bytes a second all the same.
 """
 
+from assay.report.numbers import is_stream
 from assay.results import Result
 from assay.units import format_ns
 from assay.verdicts import Bottleneck
@@ -15,7 +17,8 @@ def has_latency_headline(result: Result) -> bool:
     """Whether the median latency heads a result, and the rate is beside it."""
     known = result.latency_intervals_ns
     return (
-        result.limiter is not None
+        not is_stream(result)
+        and result.limiter is not None
         and result.limiter.verdict is Bottleneck.OPERATION_LATENCY
         and result.queue_depth == 1
         and known is not None
@@ -30,6 +33,10 @@ def median_words(result: Result) -> str:
 
 
 def median_interval_words(result: Result) -> str:
-    """Print the ends of the 95 % interval of the median: `42.9 µs to 43.1 µs`; nothing where it is not known."""
+    """Print the ends of the 95 % interval of the median: `42.9 to 43.1 µs`; nothing where it is not known."""
     ends = result.latency_intervals_ns.p50 if result.latency_intervals_ns else None
-    return f"{format_ns(ends[0])} to {format_ns(ends[1])}" if ends else ""
+    if ends is None:
+        return ""
+    low, high = (format_ns(end) for end in ends)
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
