@@ -1,12 +1,12 @@
 //! Bad blocks as events: the first ones by name, all of them counted.
 
-use crate::concern::Concern;
 use crate::content::bad_blocks::BadBlocks;
 use crate::emit::Emitter;
 use crate::events::Corruption;
+use crate::warning_id::WarningId;
 
 /// Warn of the named blocks, and give the counts of all.
-pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad: &BadBlocks) -> Vec<Corruption> {
+pub fn report(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad: &BadBlocks) -> Vec<Corruption> {
     for block in &bad.named {
         let text = format!(
             "{}: the block at byte {} is {}",
@@ -14,7 +14,7 @@ pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad
             block.offset_bytes,
             serde_json::to_value(block.kind).ok().as_ref().and_then(|kind| kind.as_str()).unwrap_or("wrong")
         );
-        emitter.warn(Some(phase_index), Concern::CorruptBlock, text);
+        emitter.warn(Some(phase_index), WarningId::CorruptBlock, text);
     }
     let count = |(kind, (blocks, first)): (&_, &(u64, crate::content::bad_blocks::BadBlock))| Corruption {
         job: job.to_owned(),

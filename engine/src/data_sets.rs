@@ -1,6 +1,5 @@
 //! Where a run's data lies, and what of it is there: laid out, filled, removed, and taken away again at the end.
 
-use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
@@ -9,6 +8,7 @@ use crate::files::fileset::FileSetState;
 use crate::files::{fill_up, joint, lay_out, remove};
 use crate::plan::{Plan, Target};
 use crate::program::stamp_rules::unit_of;
+use crate::warning_id::WarningId;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl<'a> DataSets<'a> {
                 "{} cannot be locked on this file system: nothing keeps a second run out",
                 folder.path().display()
             );
-            emitter.warn(None, Concern::DataFolderUnlocked, text);
+            emitter.warn(None, WarningId::DataFolderUnlocked, text);
         }
         let left = vec![Left::Nothing; sets.len()];
         let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
@@ -109,7 +109,7 @@ impl<'a> DataSets<'a> {
         self.tidy_up();
         for folder in self.folders.drain(..) {
             if let Err(error) = folder.leave() {
-                self.emitter.warn(None, Concern::DataLeftBehind, error.to_string());
+                self.emitter.warn(None, WarningId::DataLeftBehind, error.to_string());
             }
         }
     }
@@ -146,7 +146,7 @@ impl<'a> DataSets<'a> {
                     removed.foreign_total,
                     removed.foreign[0].display()
                 );
-                self.emitter.warn(None, Concern::DataLeftBehind, text);
+                self.emitter.warn(None, WarningId::DataLeftBehind, text);
             }
             _ => {}
         }
@@ -160,7 +160,7 @@ impl<'a> DataSets<'a> {
                 "how often the blocks of {} were written could not be kept ({error}): a later run cannot tell stale ones",
                 state.folder().display()
             );
-            self.emitter.warn(None, Concern::GenerationsLost, text);
+            self.emitter.warn(None, WarningId::GenerationsLost, text);
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a> DataSets<'a> {
         } else {
             format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
         };
-        self.emitter.warn(None, Concern::DataLeftBehind, text);
+        self.emitter.warn(None, WarningId::DataLeftBehind, text);
     }
 
     /// Lay a set out, or take over one that is there, and say which.
@@ -242,7 +242,7 @@ impl<'a> DataSets<'a> {
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());
-            self.emitter.warn(None, Concern::ForeignFile, text);
+            self.emitter.warn(None, WarningId::ForeignFile, text);
         }
         Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
     }

@@ -1,8 +1,8 @@
 //! The way out: events as lines on standard output, from any thread.
 
 use crate::clock::Clock;
-use crate::concern::Concern;
 use crate::events::Event;
+use crate::warning_id::WarningId;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -66,14 +66,14 @@ impl Emitter {
     }
 
     /// Say that something can move the numbers.
-    pub fn warn(&self, phase_index: Option<u32>, concern: Concern, text: impl Into<String>) {
+    pub fn warn(&self, phase_index: Option<u32>, warning: WarningId, text: impl Into<String>) {
         self.emit(&Event::Warning {
             t_ns: self.now_ns(),
             phase_index,
-            id: concern.id().to_owned(),
-            severity: concern.severity(),
+            id: warning.id().to_owned(),
+            severity: warning.severity(),
             text: text.into(),
-            cure: concern.cure().to_owned(),
+            cure: warning.cure().to_owned(),
         });
     }
 
@@ -118,7 +118,7 @@ mod tests {
         });
 
         for _ in 0..4 {
-            emitter.warn(None, Concern::Stalled, "text");
+            emitter.warn(None, WarningId::Stalled, "text");
         }
 
         assert_eq!((writes.load(SeqCst), alarms.load(SeqCst)), (2, 1));

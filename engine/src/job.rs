@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What the workers of a job are told while they run.
 #[derive(Debug)]
-pub struct Orders {
+pub struct StopFlags {
     /// To stop, in the middle of a long operation too.
     pub stop: AtomicBool,
     /// That their time is up, whatever their rules say: what was begun is done.
@@ -27,7 +27,7 @@ pub struct Orders {
 }
 
 // SAFETY: atomic flags only; zero is no order.
-unsafe impl Shareable for Orders {}
+unsafe impl Shareable for StopFlags {}
 
 /// What all workers of a job share.
 pub struct JobShared {
@@ -36,7 +36,7 @@ pub struct JobShared {
     /// State of every file set of the Plan.
     pub sets: Vec<Arc<FileSetState>>,
     /// What its workers are told while they run.
-    pub orders: SharedBox<Orders>,
+    pub stop_flags: SharedBox<StopFlags>,
     /// Stop rules of job and phase.
     pub limits: JobLimits,
     /// Flags for files that operations open.

@@ -7,7 +7,7 @@
 //! what [`content`]; [`backend`] takes it to storage and [`sys`] asks the kernel for all else. [`observe`] reads what the
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
-//! [`past`] looks for what was there before a phase and is in its numbers.
+//! [`prior_state`] looks for what was there before a phase and is in its numbers.
 //! [`echo`] compares the clock of this machine with those of others, apart from any run.
 
 pub mod among;
@@ -15,7 +15,6 @@ pub mod backend;
 pub mod buffer;
 pub mod check;
 pub mod clock;
-pub mod concern;
 pub mod content;
 pub mod control;
 pub mod corruption;
@@ -35,9 +34,9 @@ pub mod laps;
 pub mod memory;
 pub mod observe;
 pub mod pace;
-pub mod past;
 pub mod phase;
 pub mod plan;
+pub mod prior_state;
 pub mod process;
 pub mod program;
 pub mod run;
@@ -48,6 +47,7 @@ pub mod stalls;
 pub mod stats;
 pub mod steps;
 pub mod sys;
+pub mod warning_id;
 pub mod worker;
 
 // Tests of this crate make Plans as those outside of it do (`tests/loads/plans.rs`).

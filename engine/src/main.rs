@@ -8,7 +8,6 @@
 //! `ask ADDRESS:PORT --exchanges N` asks it. Both read the key from standard input; 3 is that there is no answer.
 
 use assay_engine::clock::Clock;
-use assay_engine::concern::Concern;
 use assay_engine::control;
 use assay_engine::control::{Inbox, Message, Stopper};
 use assay_engine::echo;
@@ -20,6 +19,7 @@ use assay_engine::events::{Control, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
+use assay_engine::warning_id::WarningId;
 use assay_engine::{check, run};
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
         ["--check-plan"] => check_input(check::check_plan),
         ["--check-events"] => check_input(check::check_events),
         ["--check-kinds"] => check_input(check::check_kinds),
-        ["echo", address] => told(echo::echo(address, std::io::stdin(), std::io::stdout())),
-        ["ask", address, "--exchanges", count] => told(ask(address, count)),
+        ["echo", address] => exit_code(echo::echo(address, std::io::stdin(), std::io::stdout())),
+        ["ask", address, "--exchanges", count] => exit_code(ask(address, count)),
         _ => {
             eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
             ExitCode::from(2)
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 /// Ask the echo at an address for its time; the exchanges go out as a line of JSON.
 fn ask(address: &str, count: &str) -> Result<(), Refusal> {
     let key = Key::read(&mut std::io::stdin())?;
-    let asked = echo::ask_as_told(address, count, &key)?;
+    let asked = echo::ask_by_address(address, count, &key)?;
     serde_json::to_string(&asked)
         .map_err(std::io::Error::from)
         .and_then(|line| writeln!(std::io::stdout(), "{line}"))
@@ -61,7 +61,7 @@ fn ask(address: &str, count: &str) -> Result<(), Refusal> {
 }
 
 /// End with what came of it.
-fn told(outcome: Result<(), Refusal>) -> ExitCode {
+fn exit_code(outcome: Result<(), Refusal>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
@@ -121,12 +121,12 @@ fn serve() -> ExitCode {
         capabilities: capabilities.clone(),
     });
     if let Some(text) = delay_accounting.warning() {
-        emitter.warn(None, Concern::DelayAccountingLeftOn, text);
+        emitter.warn(None, WarningId::DelayAccountingLeftOn, text);
     }
     let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
     let listen = move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper);
     let hears = hears_signals.and_then(|()| std::thread::Builder::new().spawn(listen));
-    let outcome = match hears.map_err(deaf).and_then(|_| wait_for_plan(&inbox)) {
+    let outcome = match hears.map_err(no_listener).and_then(|_| wait_for_plan(&inbox)) {
         Ok(Some(plan)) => run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities),
         Ok(None) => Outcome::Stopped,
         Err(error) => {
@@ -138,7 +138,7 @@ fn serve() -> ExitCode {
     if capabilities.delay_accounting && !delay_accounting.is_on() {
         let text = "kernel.task_delayacct was turned off by another program during the run: from then on, waits for block \
                     devices are in the other waits";
-        emitter.warn(None, Concern::DelayAccountingLost, text);
+        emitter.warn(None, WarningId::DelayAccountingLost, text);
     }
     drop(delay_accounting);
     emitter.emit(&facts::finished(emitter.now_ns(), outcome));
@@ -165,7 +165,7 @@ fn wait_for_plan(inbox: &Inbox) -> Result<Option<Box<Plan>>, EngineError> {
 }
 
 /// Nobody could be made who listens.
-fn deaf(error: std::io::Error) -> EngineError {
+fn no_listener(error: std::io::Error) -> EngineError {
     let cure = "raise the limit of processes (ulimit -u), or end some";
     EngineError::Environment(format!("no thread could be made to listen for a stop: {error}; {cure}. Nothing was done"))
 }

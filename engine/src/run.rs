@@ -2,7 +2,6 @@
 //! however the run ends.
 
 use crate::among;
-use crate::concern::Concern;
 use crate::control::{Inbox, Message};
 use crate::data_sets::DataSets;
 use crate::emit::Emitter;
@@ -11,18 +10,19 @@ use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::files::open_files;
 use crate::memory;
 use crate::observe::{HostObserver, cache, is_in_memory};
-use crate::past::Past;
 use crate::phase;
 use crate::phase::rates;
 use crate::phase::rates::Rates;
 use crate::phase::{PhaseEnd, Surroundings};
 use crate::plan;
 use crate::plan::{Job, Phase, Plan, limits};
+use crate::prior_state::PriorState;
 use crate::program::backend_rules::store_of;
 use crate::program::compile::compile;
 use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
+use crate::warning_id::WarningId;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
@@ -167,13 +167,13 @@ impl<'a> Run<'a> {
             }
             let watched = self.watched_sets(&programs);
             self.residency(index, Moment::Before, &watched, &mut seen);
-            let past = Past::before(&self.data.sets, &programs);
+            let prior_state = PriorState::before(&self.data.sets, &programs);
             let (end, reached) = self.measure(index, &rates.settle(phase)?, programs, &mut host)?;
             rates.keep(phase, reached);
             seen.clear();
             self.residency(index, Moment::After, &watched, &mut seen);
             if !matches!(end, PhaseEnd::Failed(_)) {
-                past.tell(self.emitter, index);
+                prior_state.report(self.emitter, index);
             }
             if !phase.after.is_empty() {
                 seen.clear();
@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
                 }
                 Err(error) => self.emitter.warn(
                     Some(phase_index),
-                    Concern::ResidencyUnknown,
+                    WarningId::ResidencyUnknown,
                     format!("the page cache of {} could not be looked at: {error}", state.folder().display()),
                 ),
             }

@@ -93,10 +93,10 @@ impl Sampler<'_> {
         let interval = self.interval(emitter.clock(), now, operations, is_due || is_last);
         self.last_tick_ns = now;
         emitter.emit(&Event::Interval(interval));
-        self.tell_laps(emitter);
+        self.report_laps(emitter);
     }
 
-    fn tell_laps(&self, emitter: &Emitter) {
+    fn report_laps(&self, emitter: &Emitter) {
         for worker in &self.workers {
             let ObservedJob { name, laps, .. } = &self.jobs[worker.job];
             let Some(kept) = &worker.stats.laps else { continue };

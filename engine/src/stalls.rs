@@ -7,12 +7,12 @@
 //! A worker that runs, or waits for nothing but a CPU, is not stalled: where a thousand share two CPUs, each waits for
 //! seconds, and no storage is to blame.
 
-use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::events::Event;
 use crate::observe::task::TaskObserver;
 use crate::sampler::{Observed, ObservedJob};
 use crate::stats::{NEVER, WorkerStats};
+use crate::warning_id::WarningId;
 
 /// Shortest stall worth a word.
 const LEAST_NS: u64 = 1_000_000_000;
@@ -66,7 +66,7 @@ impl Stalls {
             }
             if !begun.is_empty() {
                 let text = format!("job '{}': no answer from the storage: {}", job.name, listed(&begun));
-                emitter.warn(Some(phase_index), Concern::Stalled, text);
+                emitter.warn(Some(phase_index), WarningId::Stalled, text);
             }
             if !over.is_empty() {
                 let label = format!("job '{}': the stall is over: {}", job.name, listed(&over));
@@ -110,7 +110,7 @@ mod tests {
     use std::{hint, thread, time::Duration};
 
     /// What is said of a worker that has been at one operation for longer than a stall, its thread at that work.
-    fn said_of(work: impl Fn(&AtomicBool) + Send + 'static) -> bool {
+    fn is_reported(work: impl Fn(&AtomicBool) + Send + 'static) -> bool {
         let (over, done) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
         let its = Arc::clone(&over);
         let at_work = thread::spawn(move || {
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn a_worker_that_waits_is_stalled_and_one_that_runs_is_not() {
-        assert!(said_of(|over| {
+        assert!(is_reported(|over| {
             while !over.load(SeqCst) {
                 thread::sleep(Duration::from_millis(300));
             }
         }));
-        assert!(!said_of(|over| {
+        assert!(!is_reported(|over| {
             while !over.load(SeqCst) {
                 hint::spin_loop();
             }

@@ -8,7 +8,7 @@ use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait, last_errno, or_errno};
 use crate::buffer::Buffers;
-use crate::concern::Concern;
+use crate::warning_id::WarningId;
 use std::io;
 use std::ptr;
 
@@ -245,7 +245,7 @@ impl Backend for Aio {
         let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), ..Report::default() };
         if self.flushes_by_worker > 0 {
             let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
-            report.notes.push(Note::new(Concern::AioFlushWaits, text));
+            report.notes.push(Note::new(WarningId::AioFlushWaits, text));
         }
         report
     }

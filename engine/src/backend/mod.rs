@@ -21,8 +21,8 @@ mod stream_buffers;
 pub mod uri;
 pub mod uring;
 
-use crate::concern::Concern;
 use crate::events::CachedFirst;
+use crate::warning_id::WarningId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -92,7 +92,7 @@ impl Wait {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// What kind of thing.
-    pub concern: Concern,
+    pub warning: WarningId,
     /// Operation that it is about; empty: all.
     pub operation: String,
     /// In words.
@@ -101,8 +101,8 @@ pub struct Note {
 
 impl Note {
     /// A note on all that the backend did.
-    pub fn new(concern: Concern, text: impl Into<String>) -> Self {
-        Self { concern, operation: String::new(), text: text.into() }
+    pub fn new(warning: WarningId, text: impl Into<String>) -> Self {
+        Self { warning, operation: String::new(), text: text.into() }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::kernel::OverKernel;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
-use crate::concern::Concern;
+use crate::warning_id::WarningId;
 use std::io;
 
 /// Takes requests and gives them back.
@@ -63,6 +63,6 @@ impl Backend for Nothing {
 
     fn report(&mut self) -> Report {
         let text = "the backend null moved nothing: its numbers are what the engine takes by itself, and of no storage";
-        Report { punted: Some(0), notes: vec![Note::new(Concern::NothingMoved, text)], ..Report::default() }
+        Report { punted: Some(0), notes: vec![Note::new(WarningId::NothingMoved, text)], ..Report::default() }
     }
 }

@@ -1,7 +1,7 @@
 //! Storage of known behaviour, in memory: what every loop counts is tested on it, to the nanosecond where the clock is one
 //! that stands still until it is told to go on. No Plan reaches it.
 //!
-//! Names and sizes are kept, data is not: reads give zeroes. A transfer takes what [`Manners`] say, and so does a call on a
+//! Names and sizes are kept, data is not: reads give zeroes. A transfer takes what [`NullModel`] say, and so does a call on a
 //! name; each is carried out when it begins, and is done when its time has passed.
 
 use super::store::{At, Handle, Lock, Store};
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 /// What the storage is like.
 #[derive(Debug, Clone)]
-pub(crate) struct Manners {
+pub(crate) struct NullModel {
     /// What a request takes; the next one in turn. Flushes take it too.
     pub(crate) request_ns: Vec<u64>,
     /// What a call on a name or a handle takes.
@@ -35,7 +35,7 @@ pub(crate) struct Manners {
     pub(crate) breaks_after: Option<usize>,
 }
 
-impl Default for Manners {
+impl Default for NullModel {
     fn default() -> Self {
         Self {
             request_ns: vec![0],
@@ -52,7 +52,7 @@ impl Default for Manners {
 /// The storage, and what it has in hand.
 pub(crate) struct Null<T> {
     clock: T,
-    manners: Manners,
+    model: NullModel,
     buffers: Buffers,
     /// By path: what it leads to.
     names: BTreeMap<CString, Node>,
@@ -102,11 +102,11 @@ fn flat(result: Result<i64, i64>) -> i64 {
 
 impl<T: Ticks> Null<T> {
     /// Storage without files, with buffers for `depth` requests of at most `buffer_bytes`.
-    pub(crate) fn new(clock: T, manners: Manners, depth: u32, buffer_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(clock: T, model: NullModel, depth: u32, buffer_bytes: usize) -> io::Result<Self> {
         let buffers = Buffers::new(depth as usize, buffer_bytes)?;
         let (names, sizes, open) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (queued, in_hand, carried_out) = (Vec::new(), Vec::new(), Rc::default());
-        Ok(Self { clock, manners, buffers, names, sizes, open, queued, in_hand, carried_out, then: None })
+        Ok(Self { clock, model, buffers, names, sizes, open, queued, in_hand, carried_out, then: None })
     }
 
     /// A file that is there from the beginning.
@@ -132,7 +132,7 @@ impl<T: Ticks> Null<T> {
 
     /// A call that begins now has been carried out.
     fn call(&self, result: i64) -> i64 {
-        self.clock.nap_until(self.clock.now_ns() + self.manners.call_ns);
+        self.clock.nap_until(self.clock.now_ns() + self.model.call_ns);
         result
     }
 
@@ -194,10 +194,10 @@ impl<T: Ticks> Null<T> {
     /// What comes of a request.
     fn result_of(&mut self, number: usize, request: Request) -> i64 {
         let is_last_of = |count: usize| number % count == count - 1;
-        if let Some((_, errno)) = self.manners.failing.filter(|&(count, _)| is_last_of(count)) {
+        if let Some((_, errno)) = self.model.failing.filter(|&(count, _)| is_last_of(count)) {
             return failed(errno);
         }
-        let length = request.length as u64 / if self.manners.short.is_some_and(is_last_of) { 2 } else { 1 };
+        let length = request.length as u64 / if self.model.short.is_some_and(is_last_of) { 2 } else { 1 };
         let end = request.offset + length;
         let result = self.file_of(request.file).map(|file| match request.kind {
             RequestKind::Read => self.sizes[file].saturating_sub(request.offset).min(length) as i64,
@@ -214,14 +214,14 @@ impl<T: Ticks> Null<T> {
     fn begin(&mut self, request: Request) -> (u64, i64) {
         let number = self.carried_out.borrow().len();
         let result = self.result_of(number, request);
-        let takes_ns = self.manners.request_ns[number % self.manners.request_ns.len()];
+        let takes_ns = self.model.request_ns[number % self.model.request_ns.len()];
         let came_ns = self.clock.now_ns();
         let mut ends: Vec<u64> = self.in_hand.iter().map(|&(done_ns, _)| done_ns).collect();
         ends.sort_unstable();
         // The last `width` to end hold all places until the first of them is done.
-        let free_ns = ends.len().checked_sub(self.manners.width).map_or(0, |first| ends[first]);
+        let free_ns = ends.len().checked_sub(self.model.width).map_or(0, |first| ends[first]);
         let begins_ns = came_ns.max(free_ns);
-        let stall = &self.manners.stall;
+        let stall = &self.model.stall;
         let done_ns = if stall.contains(&begins_ns) { stall.end } else { begins_ns } + takes_ns;
         self.carried_out.borrow_mut().push(Carried { came_ns, done_ns, asked_bytes: request.length, result });
         if let Some((_, then)) = self.then.as_ref().filter(|(requests, _)| *requests == number + 1) {
@@ -265,7 +265,7 @@ impl<T: Ticks> Backend for Null<T> {
 
     fn hand_over(&mut self) -> io::Result<()> {
         self.begin_queued();
-        if self.manners.breaks_after.is_some_and(|requests| self.carried_out.borrow().len() >= requests) {
+        if self.model.breaks_after.is_some_and(|requests| self.carried_out.borrow().len() >= requests) {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
         Ok(())

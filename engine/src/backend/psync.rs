@@ -4,9 +4,9 @@ use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, CACHED_FIRST, Note, Report, Request, RequestKind, or_errno, piece_by_piece};
 use crate::buffer::Buffers;
-use crate::concern::Concern;
 use crate::events::CachedFirst;
 use crate::sys::syscall;
+use crate::warning_id::WarningId;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
@@ -108,7 +108,7 @@ impl Backend for Psync {
     fn report(&mut self) -> Report {
         let note = self.always_waits.then(|| {
             let text = "the file system has no reads that do not wait (RWF_NOWAIT), so nobody knows what its page cache served";
-            Note::new(Concern::ResidencyUnknown, text)
+            Note::new(WarningId::ResidencyUnknown, text)
         });
         let cached_first = self.cached_first.filter(|_| !self.always_waits);
         Report { punted: Some(0), cached_first, notes: note.into_iter().collect() }

@@ -11,7 +11,7 @@ use super::store::{At, Handle, Store};
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
 use super::{Backend, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
-use crate::concern::Concern;
+use crate::warning_id::WarningId;
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -153,7 +153,7 @@ impl Backend for Stdio {
         });
         let note = failed.last().map(|error| {
             let text = format!("what was left in the buffers of the C library could not be written: {error}");
-            Note::new(Concern::StdioFlushFailed, text)
+            Note::new(WarningId::StdioFlushFailed, text)
         });
         Report { punted: Some(0), notes: note.into_iter().collect(), ..Report::default() }
     }

@@ -12,7 +12,7 @@ use super::punts::PuntCounter;
 use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
-use crate::concern::Concern;
+use crate::warning_id::WarningId;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
 use std::os::fd::RawFd;
@@ -267,7 +267,7 @@ impl Backend for Uring {
         match self.ring.submitter().register_files(&descriptors) {
             Ok(()) => (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index)),
             Err(error) => self.notes.push(Note::new(
-                Concern::IoUringFilesPlain,
+                WarningId::IoUringFilesPlain,
                 format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
             )),
         }
@@ -312,7 +312,7 @@ fn buffers_refused(error: &io::Error, bytes: usize) -> Note {
         _ => error.to_string(),
     };
     let text = format!("io_uring could not register its buffers ({why}); it pinned pages for each request");
-    Note::new(Concern::IoUringBuffersPlain, text)
+    Note::new(WarningId::IoUringBuffersPlain, text)
 }
 
 impl Drop for Uring {

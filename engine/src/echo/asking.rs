@@ -45,7 +45,7 @@ pub struct Asked {
 /// # Errors
 ///
 /// They are none, or as `ask`.
-pub fn ask_as_told(address: &str, count: &str, key: &Key) -> Result<Asked, Refusal> {
+pub fn ask_by_address(address: &str, count: &str, key: &Key) -> Result<Asked, Refusal> {
     let whom = address
         .parse()
         .map_err(|_| Refusal::Call(format!("'{address}' is no address with a port, such as 192.0.2.1:4000")))?;
@@ -222,7 +222,7 @@ mod tests {
     fn words_that_say_nothing_are_refused() {
         for (address, count) in [("somewhere:1", "5"), ("127.0.0.1", "5"), ("127.0.0.1:1", "0"), ("127.0.0.1:1", "1e4")]
         {
-            assert!(matches!(ask_as_told(address, count, &key()), Err(Refusal::Call(_))), "{address} {count}");
+            assert!(matches!(ask_by_address(address, count, &key()), Err(Refusal::Call(_))), "{address} {count}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod asking;
 mod datagram;
 
 pub use answering::{Answerer, echo};
-pub use asking::{Asked, Exchange, ask, ask_as_told};
+pub use asking::{Asked, Exchange, ask, ask_by_address};
 
 use std::io::Read;
 

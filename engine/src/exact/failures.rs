@@ -1,7 +1,7 @@
 //! Storage that fails.
 
 use super::plans::{act, job, on_set};
-use super::{MS, Manners, Trial, buckets, ops, own, taking};
+use super::{MS, NullModel, Trial, buckets, ops, own, taking};
 use crate::events::StoppedBy;
 use crate::plan::{Action, OpKind};
 
@@ -9,8 +9,8 @@ fn shapes() -> Vec<Vec<Action>> {
     vec![vec![own(OpKind::Read, "read", 4096.0)], vec![act(on_set(OpKind::Read, "read", 4096.0, None))]]
 }
 
-fn failing(every: usize, errno: i32) -> Manners {
-    Manners { failing: Some((every, errno)), ..taking(&[MS]) }
+fn failing(every: usize, errno: i32) -> NullModel {
+    NullModel { failing: Some((every, errno)), ..taking(&[MS]) }
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn a_thousand_failures_in_a_row_are_enough() {
 #[test]
 fn what_is_in_flight_at_a_failure_that_ends_a_worker_is_waited_for() {
     for actions in shapes() {
-        let manners = Manners { width: 1, ..failing(10, libc::ENOSPC) };
+        let model = NullModel { width: 1, ..failing(10, libc::ENOSPC) };
 
-        let outcome = Trial::new(job("job", actions, ops(700)), manners).queued(4).run();
+        let outcome = Trial::new(job("job", actions, ops(700)), model).queued(4).run();
 
         outcome.check_against_storage("read");
         assert_eq!((outcome.stats.completed.get(), outcome.stats.failed.get()), (12, 1));

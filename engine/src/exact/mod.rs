@@ -13,7 +13,7 @@ mod scripts;
 mod serial;
 mod stops;
 
-use crate::backend::null::{Carried, Manners, Null};
+use crate::backend::null::{Carried, Null, NullModel};
 use crate::backend::uri::Scheme;
 use crate::clock::{StillClock, Ticks};
 use crate::content::fill::ContentFill;
@@ -25,7 +25,7 @@ use crate::files::open_files::{ResolvedFlags, open_set};
 use crate::files::root::Root;
 use crate::histogram::{Merged, Reader, Recorder, index_of};
 use crate::idle::Seen;
-use crate::job::{Ended, JobShared, Orders, Transfers};
+use crate::job::{Ended, JobShared, StopFlags, Transfers};
 use crate::laps::{Lap, Laps};
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
@@ -50,7 +50,7 @@ const START_NS: u64 = 1000 * MS;
 pub(crate) struct Trial {
     pub(crate) job: Job,
     set: FileSet,
-    manners: Manners,
+    model: NullModel,
 }
 
 /// What came of it.
@@ -67,12 +67,12 @@ impl Trial {
     /// New files, as many, on storage that takes no time.
     pub(crate) fn making(files: u64) -> Self {
         let create = act(on_set(OpKind::Create, "create", 0.0, None));
-        Self { job: job("job", vec![create], ops(files)), set: set(files, 0.0, 0.0), manners: Manners::default() }
+        Self { job: job("job", vec![create], ops(files)), set: set(files, 0.0, 0.0), model: NullModel::default() }
     }
 
     /// On files of a set of which all exist.
-    fn new(job: Job, manners: Manners) -> Self {
-        Self { job, set: set(4, 1.0, 65_536.0), manners }
+    fn new(job: Job, model: NullModel) -> Self {
+        Self { job, set: set(4, 1.0, 65_536.0), model }
     }
 
     /// With so many requests in flight.
@@ -94,16 +94,16 @@ impl Trial {
 
     /// Run its first worker, which is told to stop while so many requests have come.
     fn run_stopped_at(&self, requests: usize) -> Outcome {
-        self.run_told_at(requests, |orders| &orders.stop)
+        self.run_with_flag_at(requests, |flags| &flags.stop)
     }
 
     /// Run its first worker, which is told something while so many requests have come.
-    fn run_told_at(&self, requests: usize, order: fn(&Orders) -> &AtomicBool) -> Outcome {
+    fn run_with_flag_at(&self, requests: usize, order: fn(&StopFlags) -> &AtomicBool) -> Outcome {
         let shared = self.shared();
         let job = Arc::clone(&shared);
         self.run_one(&shared, 0, move |storage, _| {
             let job = Arc::clone(&job);
-            storage.when(requests, move || order(&job.orders).store(true, Relaxed));
+            storage.when(requests, move || order(&job.stop_flags).store(true, Relaxed));
         })
     }
 
@@ -127,7 +127,7 @@ impl Trial {
         Arc::new(JobShared {
             streams: JobShared::streams_of(&program, &sets).unwrap(),
             sets,
-            orders: SharedBox::zeroed().unwrap(),
+            stop_flags: SharedBox::zeroed().unwrap(),
             limits: JobLimits::new(rule(&self.job.stop), rule(&phase.stop)),
             open_flags: libc::O_RDWR,
             advice: None,
@@ -147,7 +147,7 @@ impl Trial {
         let program = &shared.program;
         let depth = self.job.queue_depth;
         let clock = StillClock::default();
-        let mut storage = Null::new(clock.clone(), self.manners.clone(), depth, program.buffer_bytes).unwrap();
+        let mut storage = Null::new(clock.clone(), self.model.clone(), depth, program.buffer_bytes).unwrap();
         let (state, carried_out) = (&shared.sets[0], storage.record());
         let mut path = PathBuffer::new();
         for index in state.existing_indices() {
@@ -266,6 +266,6 @@ fn own(kind: OpKind, name: &str, size_bytes: f64) -> Action {
 }
 
 /// Storage on which the requests take these times in turn.
-fn taking(request_ns: &[u64]) -> Manners {
-    Manners { request_ns: request_ns.to_vec(), ..Manners::default() }
+fn taking(request_ns: &[u64]) -> NullModel {
+    NullModel { request_ns: request_ns.to_vec(), ..NullModel::default() }
 }

@@ -1,15 +1,15 @@
 //! Calls on names and handles.
 
 use super::plans::{act, job, on_set, on_slot, set};
-use super::{MS, Manners, Outcome, Trial, buckets, ops};
+use super::{MS, NullModel, Outcome, Trial, buckets, ops};
 use crate::events::StoppedBy;
 use crate::files::names::PathBuffer;
 use crate::plan::{Action, OpKind, Stop};
 
 /// Calls that each take 0.5 ms, and transfers that take 2 ms, on a set without files.
 fn run(actions: Vec<Action>, stop: Stop) -> Outcome {
-    let manners = Manners { request_ns: vec![2 * MS], call_ns: MS / 2, ..Manners::default() };
-    Trial { job: job("job", actions, stop), set: set(1000, 0.0, 4096.0), manners }.run()
+    let model = NullModel { request_ns: vec![2 * MS], call_ns: MS / 2, ..NullModel::default() };
+    Trial { job: job("job", actions, stop), set: set(1000, 0.0, 4096.0), model }.run()
 }
 
 fn passes(passes: u64) -> Stop {
@@ -47,8 +47,8 @@ fn calls_on_names_take_their_time_and_move_nothing() {
 #[test]
 fn a_copy_moves_the_bytes_of_its_file() {
     let actions = vec![act(on_set(OpKind::Copy, "copy", 0.0, None))];
-    let manners = Manners { call_ns: MS, ..Manners::default() };
-    let trial = Trial { job: job("job", actions, ops(5)), set: set(20, 0.5, 10_000.0), manners };
+    let model = NullModel { call_ns: MS, ..NullModel::default() };
+    let trial = Trial { job: job("job", actions, ops(5)), set: set(20, 0.5, 10_000.0), model };
 
     let outcome = trial.run();
 
@@ -61,10 +61,10 @@ fn a_copy_moves_the_bytes_of_its_file() {
 fn listing_a_directory_takes_the_calls_that_it_needs() {
     for (files, calls) in [(10, 4), (2000, 5)] {
         let actions = vec![act(on_set(OpKind::Readdir, "readdir", 0.0, None))];
-        let manners = Manners { call_ns: MS, ..Manners::default() };
+        let model = NullModel { call_ns: MS, ..NullModel::default() };
         let mut all = set(files, 1.0, 4096.0);
         all.layout = crate::plan::Layout::Flat {};
-        let trial = Trial { job: job("job", actions, ops(3)), set: all, manners };
+        let trial = Trial { job: job("job", actions, ops(3)), set: all, model };
 
         let outcome = trial.run();
 
@@ -78,8 +78,8 @@ fn listing_a_directory_takes_the_calls_that_it_needs() {
 fn names_in_the_order_of_the_listing_come_each_once() {
     let mut op = on_set(OpKind::Unlink, "unlink", 0.0, None);
     op.file = crate::plan::FileRef::Set { set: "data".to_owned(), pick: crate::plan::Pick::Listed {}, slot: None };
-    let manners = Manners { call_ns: MS, ..Manners::default() };
-    let trial = Trial { job: job("job", vec![act(op)], Stop::default()), set: set(500, 1.0, 4096.0), manners };
+    let model = NullModel { call_ns: MS, ..NullModel::default() };
+    let trial = Trial { job: job("job", vec![act(op)], Stop::default()), set: set(500, 1.0, 4096.0), model };
 
     let outcome = trial.run();
 
@@ -109,8 +109,8 @@ fn operations_on_a_file_that_could_not_be_opened_fail_and_are_counted() {
         act(on_slot(OpKind::Write, "write", 4096.0)),
         act(on_slot(OpKind::Fstat, "fstat", 0.0)),
     ];
-    let manners = Manners::default();
-    let trial = Trial { job: job("job", actions, passes(1)), set: set(10, 0.0, 4096.0), manners };
+    let model = NullModel::default();
+    let trial = Trial { job: job("job", actions, passes(1)), set: set(10, 0.0, 4096.0), model };
 
     let outcome = trial.run_on(|storage, state| {
         let mut path = PathBuffer::new();

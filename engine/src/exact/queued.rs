@@ -1,7 +1,7 @@
 //! Workers with several requests in flight.
 
 use super::plans::{act, job, on_set};
-use super::{MS, Manners, START_NS, Trial, buckets, ops, own, taking};
+use super::{MS, NullModel, START_NS, Trial, buckets, ops, own, taking};
 use crate::plan::{Access, Action, Batch, Coverage, Distribution, Op, OpKind, Region};
 use proptest::prelude::*;
 
@@ -49,8 +49,8 @@ fn storage_that_works_on_one_at_a_time_makes_the_others_of_a_queue_wait() {
     for (shape, actions) in shapes() {
         println!("{shape}");
 
-        let manners = Manners { width: 1, ..taking(&[MS]) };
-        let outcome = Trial::new(job("job", actions, ops(200)), manners).queued(4).run();
+        let model = NullModel { width: 1, ..taking(&[MS]) };
+        let outcome = Trial::new(job("job", actions, ops(200)), model).queued(4).run();
 
         outcome.check_against_storage("io");
         // The first waits for nobody, the second for one; from the fourth on, each comes when three are before it.
@@ -61,9 +61,9 @@ fn storage_that_works_on_one_at_a_time_makes_the_others_of_a_queue_wait() {
 
 #[test]
 fn the_mean_depth_of_a_queue_is_what_was_in_flight_when_each_came_back() {
-    let manners = Manners { width: 1, ..taking(&[MS]) };
+    let model = NullModel { width: 1, ..taking(&[MS]) };
 
-    let outcome = Trial::new(job("job", vec![own(OpKind::Read, "io", 4096.0)], ops(10)), manners).queued(4).run();
+    let outcome = Trial::new(job("job", vec![own(OpKind::Read, "io", 4096.0)], ops(10)), model).queued(4).run();
 
     // Seven times one of four, then the last three.
     assert_eq!((outcome.stats.submissions.get(), outcome.stats.depth_sum.get()), (10, 7 * 4 + 3 + 2 + 1));
@@ -72,9 +72,9 @@ fn the_mean_depth_of_a_queue_is_what_was_in_flight_when_each_came_back() {
 
 #[test]
 fn a_wait_for_several_comes_back_with_the_last_of_them_and_takes_no_more_than_it_may() {
-    let one_at_a_time = Manners { width: 1, ..taking(&[MS]) };
+    let one_at_a_time = NullModel { width: 1, ..taking(&[MS]) };
     let all_at_once = taking(&[2 * MS]);
-    for (manners, batch, reaps, latencies) in [
+    for (model, batch, reaps, latencies) in [
         // Each waits for the one before it and, from then on, for the other of its pair.
         (
             one_at_a_time,
@@ -85,7 +85,7 @@ fn a_wait_for_several_comes_back_with_the_last_of_them_and_takes_no_more_than_it
         // What is done and not yet taken is part of the latency: nobody has heard of it.
         (all_at_once, Batch { complete_max: Some(1), ..Batch::default() }, 200, vec![2; 200]),
     ] {
-        let mut trial = Trial::new(job("job", vec![own(OpKind::Read, "io", 4096.0)], ops(200)), manners).queued(4);
+        let mut trial = Trial::new(job("job", vec![own(OpKind::Read, "io", 4096.0)], ops(200)), model).queued(4);
         trial.job.batch = batch;
 
         let outcome = trial.run();
@@ -113,9 +113,9 @@ proptest! {
         complete_more in proptest::option::of(0..4_u32),
     ) {
         let failing = fails_every.map(|every| (every, libc::EIO));
-        let manners = Manners { request_ns, width, failing, short, ..Manners::default() };
+        let model = NullModel { request_ns, width, failing, short, ..NullModel::default() };
         let (_, actions) = shapes().swap_remove(shape);
-        let mut trial = Trial::new(job("job", actions, ops(count)), manners);
+        let mut trial = Trial::new(job("job", actions, ops(count)), model);
         let complete_min = complete_min.min(depth);
         let batch = Batch { submit, complete_min, complete_max: complete_more.map(|more| complete_min + more) };
         trial.job.batch = batch;

@@ -1,7 +1,7 @@
 //! Schedules of arrivals, and rates that are not to be passed.
 
 use super::plans::job;
-use super::{MS, Manners, Outcome, START_NS, Trial, buckets, ops, own, seconds, taking};
+use super::{MS, NullModel, Outcome, START_NS, Trial, buckets, ops, own, seconds, taking};
 use crate::events::StoppedBy;
 use crate::plan::{Action, Arrival, Distribution, Job, OpKind, RateLimit, Spacing, TokenUnit};
 
@@ -22,9 +22,9 @@ fn arrivals(outcome: &Outcome) -> (u64, u64, u64) {
 #[test]
 fn response_times_count_the_wait_for_a_stalled_device() {
     let stall = START_NS + 1000 * MS..START_NS + 1500 * MS;
-    let manners = Manners { stall, ..taking(&[0]) };
+    let model = NullModel { stall, ..taking(&[0]) };
 
-    let outcome = Trial::new(scheduled(1000.0, 2.0), manners).run();
+    let outcome = Trial::new(scheduled(1000.0, 2.0), model).run();
 
     // A quarter of the arrivals meet the stall and wait between 0 and 0.5 s, evenly; one of them on the device.
     outcome.check_against_storage("read");
@@ -38,9 +38,9 @@ fn response_times_count_the_wait_for_a_stalled_device() {
 #[test]
 fn response_times_of_a_queue_count_the_wait_for_a_place_in_it() {
     let stall = START_NS + 1000 * MS..START_NS + 1500 * MS;
-    let manners = Manners { stall, ..taking(&[0]) };
+    let model = NullModel { stall, ..taking(&[0]) };
 
-    let outcome = Trial::new(scheduled(1000.0, 2.0), manners).queued(4).run();
+    let outcome = Trial::new(scheduled(1000.0, 2.0), model).queued(4).run();
 
     outcome.check_against_storage("read");
     assert_eq!(outcome.response("read"), buckets((1..=500).map(|k| k * MS).chain(vec![0; 1500])));

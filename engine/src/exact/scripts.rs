@@ -1,28 +1,28 @@
 //! Lists of operations.
 
 use super::plans::{job, on_set, on_slot};
-use super::{MS, Manners, Outcome, START_NS, Trial, buckets};
+use super::{MS, NullModel, Outcome, START_NS, Trial, buckets};
 use crate::events::StoppedBy;
 use crate::plan::{Body, Op, OpKind, ScriptGroup, Stop};
 
-fn script(lines: &str, ops: Vec<Op>, groups: Vec<ScriptGroup>, manners: Manners) -> Outcome {
+fn script(lines: &str, ops: Vec<Op>, groups: Vec<ScriptGroup>, model: NullModel) -> Outcome {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("script.ndjson");
     std::fs::write(&path, lines).unwrap();
     let mut job = job("job", Vec::new(), Stop::default());
     job.body = Body::Script { ops, groups, path: path.to_str().unwrap().to_owned() };
-    Trial::new(job, manners).run()
+    Trial::new(job, model).run()
 }
 
-fn manners() -> Manners {
-    Manners { request_ns: vec![MS, 2 * MS], call_ns: MS / 4, ..Manners::default() }
+fn model() -> NullModel {
+    NullModel { request_ns: vec![MS, 2 * MS], call_ns: MS / 4, ..NullModel::default() }
 }
 
 #[test]
 fn lines_follow_each_other_and_each_takes_what_its_call_takes() {
     let lines: String = (0..100).map(|k| format!("[0,{},{},4096,0]\n", k % 4, k * 512)).collect();
 
-    let outcome = script(&lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], Vec::new(), manners());
+    let outcome = script(&lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], Vec::new(), model());
 
     outcome.check_against_storage("read");
     assert_eq!(outcome.latency("read"), buckets([MS, 2 * MS].repeat(50)));
@@ -33,9 +33,9 @@ fn lines_follow_each_other_and_each_takes_what_its_call_takes() {
 fn lines_with_a_time_begin_then_and_respond_from_it() {
     // Due every 10 ms, and the storage takes 1 and 24 ms in turn.
     let lines: String = (0..10).map(|k| format!("[0,0,0,4096,{}]\n", (k + 1) * 10 * MS)).collect();
-    let manners = Manners { request_ns: vec![MS, 24 * MS], ..Manners::default() };
+    let model = NullModel { request_ns: vec![MS, 24 * MS], ..NullModel::default() };
 
-    let outcome = script(&lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], Vec::new(), manners);
+    let outcome = script(&lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], Vec::new(), model);
 
     outcome.check_against_storage("read");
     let (mut free_ns, mut responses) = (0, Vec::new());
@@ -61,7 +61,7 @@ fn a_group_whose_members_are_timed_together_takes_what_they_take() {
         let group = ScriptGroup { name: "group".to_owned(), ops: named.collect(), chunk_bytes: 1000, pooled: false };
         let lines: String = (0..40).map(|k| format!("[0,{},0,10000,0]\n", k % 4)).collect();
 
-        let outcome = script(&lines, Vec::new(), vec![group], manners());
+        let outcome = script(&lines, Vec::new(), vec![group], model());
 
         // Opened and closed in half a millisecond, and ten pieces that take 1 and 2 ms in turn.
         outcome.check_conserved();

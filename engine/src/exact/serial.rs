@@ -1,7 +1,7 @@
 //! Workers with one request in flight, in every shape that a loop can have.
 
 use super::plans::{act, job, on_set, on_slot, op_on};
-use super::{MS, Manners, START_NS, Trial, buckets, ops, own, taking};
+use super::{MS, NullModel, START_NS, Trial, buckets, ops, own, taking};
 use crate::events::StoppedBy;
 use crate::plan::{Access, Action, Branch, Coverage, Distribution, FileRef, Op, OpKind, Pick, Region};
 
@@ -203,8 +203,8 @@ fn short_transfers_are_counted_and_bytes_are_those_that_moved() {
     for (shape, actions) in shapes_of_one() {
         println!("{shape}");
 
-        let manners = Manners { short: Some(4), ..taking(&TIMES_NS) };
-        let outcome = Trial::new(job("job", actions, ops(400)), manners).run();
+        let model = NullModel { short: Some(4), ..taking(&TIMES_NS) };
+        let outcome = Trial::new(job("job", actions, ops(400)), model).run();
 
         outcome.check_against_storage("read");
         // Every fourth, and those that meet the end of the file.

@@ -1,7 +1,7 @@
 //! Workers that are told to stop, or whose storage is gone: what they do not do, and what they say of what they had begun.
 
 use super::plans::{act, job, on_set, op_on};
-use super::{MS, Manners, Outcome, Trial, buckets, ops, own, taking};
+use super::{MS, NullModel, Outcome, Trial, buckets, ops, own, taking};
 use crate::events::StoppedBy;
 use crate::plan::{Access, Action, FileRef, OpKind, Pick};
 
@@ -41,7 +41,7 @@ fn an_operation_that_was_begun_when_time_is_up_is_done() {
     for read in long_reads() {
         let trial = Trial::new(job("job", vec![read], ops(10)), taking(&[MS]));
 
-        let outcome = trial.run_told_at(16 + 5, |orders| &orders.time_is_up);
+        let outcome = trial.run_with_flag_at(16 + 5, |flags| &flags.time_is_up);
 
         assert_eq!(outcome.ended.stopped_by, StoppedBy::Steady);
         assert_eq!(outcome.carried_out.len(), 2 * 16);
@@ -77,8 +77,8 @@ fn what_is_in_flight_when_a_stop_comes_is_waited_for() {
 fn requests_that_a_queue_never_gives_back_are_given_up() {
     // Three times 32, and of the next 32 what was handed over, of which nobody hears.
     for (submit, started) in [(1, 100), (8, 104), (32, 128)] {
-        let manners = Manners { breaks_after: Some(100), ..taking(&[MS]) };
-        let mut trial = Trial::new(job("job", vec![own(READ, "read", 4096.0)], ops(1000)), manners).queued(32);
+        let model = NullModel { breaks_after: Some(100), ..taking(&[MS]) };
+        let mut trial = Trial::new(job("job", vec![own(READ, "read", 4096.0)], ops(1000)), model).queued(32);
         trial.job.batch.submit = submit;
 
         let outcome = trial.run();
@@ -92,10 +92,10 @@ fn requests_that_a_queue_never_gives_back_are_given_up() {
 #[test]
 fn what_closes_a_file_between_two_operations_is_in_no_latency() {
     let actions = vec![act(on_set(OpKind::Open, "open", 0.0, Some(0))), act(on_set(READ, "read", 4096.0, Some(0)))];
-    let manners = Manners { call_ns: 7 * MS, ..taking(&[MS]) };
+    let model = NullModel { call_ns: 7 * MS, ..taking(&[MS]) };
 
     // The read takes the slot, whose file is closed before it.
-    let outcome = Trial::new(job("job", actions, ops(40)), manners).run();
+    let outcome = Trial::new(job("job", actions, ops(40)), model).run();
 
     outcome.check_conserved();
     assert_eq!(outcome.latency("read"), buckets(vec![MS; 20]));

@@ -33,9 +33,9 @@ pub struct Indices {
 
 /// Why there is none to be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum Unavailable {
     /// Other workers have some in their hands or in use: look again.
-    InHand,
+    Leased,
     /// There is none.
     Nothing,
 }
@@ -75,19 +75,19 @@ impl Indices {
 
     /// A free one, to make its file.
     #[inline]
-    pub fn take_new(&self) -> Result<u64, Lack> {
+    pub fn take_new(&self) -> Result<u64, Unavailable> {
         self.free.take().ok_or_else(|| self.lack(&self.existing))
     }
 
     /// The first that exists and is not in use, to remove its file.
     #[inline]
-    pub fn take_existing(&self) -> Result<u64, Lack> {
+    pub fn take_existing(&self) -> Result<u64, Unavailable> {
         let index = self.existing.take().ok_or_else(|| self.lack_of_existing())?;
         if self.use_of(index).load(Ordering::SeqCst) == 0 {
             return Ok(index);
         }
         self.existing.give(index);
-        Err(Lack::InHand)
+        Err(Unavailable::Leased)
     }
 
     /// The first that exists, in use or not.
@@ -96,7 +96,7 @@ impl Indices {
     }
 
     /// The first that exists and a free one, for a file that moves from this to that.
-    pub fn take_move(&self) -> Result<(u64, u64), Lack> {
+    pub fn take_move(&self) -> Result<(u64, u64), Unavailable> {
         if self.existing.places().is_empty() {
             return Err(self.lack_of_existing());
         }
@@ -113,14 +113,14 @@ impl Indices {
 
     /// Why no existing one is to be had.
     #[cold]
-    pub fn lack_of_existing(&self) -> Lack {
+    pub fn lack_of_existing(&self) -> Unavailable {
         self.lack(&self.free)
     }
 
     /// There is nothing here when all is on the other side.
     #[cold]
-    fn lack(&self, other: &IndexQueue) -> Lack {
-        if other.holds() == self.most { Lack::Nothing } else { Lack::InHand }
+    fn lack(&self, other: &IndexQueue) -> Unavailable {
+        if other.holds() == self.most { Unavailable::Nothing } else { Unavailable::Leased }
     }
 
     // -- handing back --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ use crate::files::joint;
 use crate::files::mark::{Mark, State};
 use crate::files::names::PathBuffer;
 use crate::files::owner;
-use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::files::remove;
 use crate::files::write_files::{make_directories, make_files, unit_of};
 use crate::plan::{Allocate, Reuse};
@@ -282,11 +282,11 @@ fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report
     let how_far = if is_empty { State::Complete } else { State::LayingOut };
     // One that several clients have files in has its mark.
     let folder = if state.is_joint() { None } else { Some(make_marked_folder(state, how_far, target.run())?) };
-    let (crew, threads) = (Crew::new(stop), threads_of(state.set().create_workers));
+    let (group, threads) = (WorkGroup::new(stop), threads_of(state.set().create_workers));
     let unit = unit_of(state, bytes);
     let progress = Progress::new(report, if unit == "bytes" { bytes } else { state.initial_files() }, unit);
-    make_directories(state, &crew, threads)?;
-    make_files(state, &crew, &progress, threads)?;
+    make_directories(state, &group, threads)?;
+    make_files(state, &group, &progress, threads)?;
     posix::sync_file_system(target.as_fd()).map_err(|error| EngineError::io("sync", state.folder(), error))?;
     progress.finish();
     match folder {

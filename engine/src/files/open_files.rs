@@ -2,7 +2,6 @@
 
 use crate::backend::abilities::DirectIo;
 use crate::backend::store::{Handle, Store};
-use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
@@ -10,6 +9,7 @@ use crate::files::names::PathBuffer;
 use crate::plan::{Access, Direct, Job, OpenFlags, Region};
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
+use crate::warning_id::WarningId;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -66,7 +66,7 @@ pub fn resolve_flags(
             }
             emitter.warn(
                 Some(phase_index),
-                Concern::DirectRefused,
+                WarningId::DirectRefused,
                 format!("{}: O_DIRECT is not possible here ({reason}); the job ran through the page cache", job.name),
             );
             return Ok(buffered);

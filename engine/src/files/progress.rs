@@ -23,7 +23,7 @@ impl<'a> Progress<'a> {
     pub fn new(report: Report<'a>, total: u64, unit: &'static str) -> Self {
         let next_report_ns = AtomicU64::new(read_ns(libc::CLOCK_MONOTONIC) + BETWEEN_REPORTS_NS);
         let progress = Self { report, total, unit, done: AtomicU64::new(0), next_report_ns };
-        progress.tell(0);
+        progress.report_count(0);
         progress
     }
 
@@ -42,28 +42,28 @@ impl<'a> Progress<'a> {
             self.next_report_ns.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         };
         if now >= due && mine(due) {
-            self.tell(done);
+            self.report_count(done);
         }
     }
 
     /// Tell the last state.
     pub fn finish(&self) {
-        self.tell(self.done.load(Ordering::Relaxed));
+        self.report_count(self.done.load(Ordering::Relaxed));
     }
 
-    fn tell(&self, done: u64) {
+    fn report_count(&self, done: u64) {
         (self.report)(done, self.total.max(done), self.unit);
     }
 }
 
 /// Whether threads should go on: nobody outside said stop, and none of them met an error.
-pub struct Crew<'a> {
+pub struct WorkGroup<'a> {
     stop: &'a AtomicBool,
     failed: AtomicBool,
 }
 
-impl<'a> Crew<'a> {
-    /// A crew that ends when `stop` becomes true.
+impl<'a> WorkGroup<'a> {
+    /// A group that ends when `stop` becomes true.
     pub fn new(stop: &'a AtomicBool) -> Self {
         Self { stop, failed: AtomicBool::new(false) }
     }
@@ -72,7 +72,7 @@ impl<'a> Crew<'a> {
     ///
     /// # Errors
     ///
-    /// `Stopped`, also for those whose colleague failed; [`Crew::run`] gives the colleague's error then.
+    /// `Stopped`, also for those whose colleague failed; [`WorkGroup::run`] gives the colleague's error then.
     pub fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
             return Err(EngineError::Stopped);

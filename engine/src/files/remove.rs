@@ -12,7 +12,7 @@ use crate::files::fileset::FileSetState;
 use crate::files::hidden;
 use crate::files::mark;
 use crate::files::mark::{Mark, State};
-use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::files::root::Root;
 use crate::sys::posix;
 use crate::sys::posix::{Directory, EntryKind};
@@ -106,7 +106,7 @@ fn sweep_out(
     let folder = rules.folder();
     let device = posix::fstat(root).map_err(|error| EngineError::io("stat", folder, error))?.st_dev;
     let sweep = Sweep {
-        crew: Crew::new(stop),
+        group: WorkGroup::new(stop),
         progress: Progress::new(report, rules.initial_files(), "files"),
         rules,
         extent,
@@ -120,7 +120,7 @@ fn sweep_out(
             break;
         }
         std::thread::sleep(hidden::WAIT);
-        sweep.crew.check()?;
+        sweep.group.check()?;
         foreign = sweep.everything(root, folder)?;
     }
     sweep.progress.finish();
@@ -224,7 +224,7 @@ enum Fate {
 }
 
 struct Sweep<'a> {
-    crew: Crew<'a>,
+    group: WorkGroup<'a>,
     progress: Progress<'a>,
     rules: &'a FileSetState,
     extent: Extent,
@@ -250,7 +250,7 @@ impl Sweep<'_> {
                 Ok(())
             };
             let threads = threads_of(self.rules.set().create_workers).min(names.len());
-            self.crew.run(threads, work)?;
+            self.group.run(threads, work)?;
             listing.rewind();
         }
         self.directory(&mut listing, &place)
@@ -277,7 +277,7 @@ impl Sweep<'_> {
             while let Some(kind) =
                 listing.next_entry(&mut name).map_err(|error| EngineError::io("read", place.path, error))?
             {
-                self.crew.check()?;
+                self.group.check()?;
                 if place.level == 0 && [mark::NAME, mark::NEXT_NAME, generations::NAME].contains(&name.as_c_str()) {
                     continue;
                 }
@@ -325,7 +325,7 @@ impl Sweep<'_> {
     }
 
     fn sub_directory(&self, parent: BorrowedFd<'_>, name: &CStr, place: &Place<'_>) -> Result<Fate> {
-        self.crew.check()?;
+        self.group.check()?;
         let path = || place.path.to_owned();
         let opened = match posix::open_directory_at(parent, name) {
             Ok(opened) => opened,

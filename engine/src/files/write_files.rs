@@ -9,7 +9,7 @@ use crate::content::fill::ContentFill;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
-use crate::files::progress::{Crew, Progress};
+use crate::files::progress::{Progress, WorkGroup};
 use crate::plan::Allocate;
 use crate::sys::posix;
 use std::fs::File;
@@ -37,14 +37,14 @@ pub fn unit_of(state: &FileSetState, content_bytes: u64) -> &'static str {
 /// # Errors
 ///
 /// `Stopped`, or the system call that failed.
-pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -> Result<()> {
+pub fn make_directories(state: &FileSetState, group: &WorkGroup<'_>, threads: usize) -> Result<()> {
     for level in 1..=state.spread().depth() {
         let count = state.spread().directories_at(level);
         let next = AtomicU64::new(0);
         let make = || {
             let mut path = PathBuffer::new();
             while let Some(number) = take(&next, count) {
-                crew.check()?;
+                group.check()?;
                 state.directory_path_into(level, number, &mut path);
                 match posix::make_directory_at(state.root().as_fd(), path.at().path) {
                     // Another client's files may be in it.
@@ -54,7 +54,7 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
             }
             Ok(())
         };
-        crew.run(threads.min(count as usize), make)?;
+        group.run(threads.min(count as usize), make)?;
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
 /// # Errors
 ///
 /// `Stopped`, or the system call that failed.
-pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>, threads: usize) -> Result<()> {
+pub fn make_files(state: &FileSetState, group: &WorkGroup<'_>, progress: &Progress<'_>, threads: usize) -> Result<()> {
     if state.initial_files() == 0 {
         return Ok(());
     }
@@ -72,16 +72,16 @@ pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>
     let make = || {
         let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
-        let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
+        let mut maker = Maker { state, group, progress, fill, buffer, path: PathBuffer::new() };
         while let Some(index) = take(&next_file, state.initial_files()) {
-            crew.check()?;
+            group.check()?;
             if !maker.is_shared(state.size_of(index)) {
                 maker.make(index)?;
             }
         }
         maker.make_shared(&next_piece)
     };
-    crew.run(threads, make).map(drop)
+    group.run(threads, make).map(drop)
 }
 
 /// Files that grow side by side while a set is aged.
@@ -98,7 +98,7 @@ const GROWTHS: u64 = 4;
 /// `Stopped`, or the system call that failed.
 pub fn grow_chosen(
     state: &FileSetState,
-    crew: &Crew<'_>,
+    group: &WorkGroup<'_>,
     progress: &Progress<'_>,
     threads: usize,
     turns: u64,
@@ -108,7 +108,7 @@ pub fn grow_chosen(
     let make = || {
         let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
-        let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
+        let mut maker = Maker { state, group, progress, fill, buffer, path: PathBuffer::new() };
         loop {
             let turns_left = std::iter::from_fn(|| take(&next, turns));
             let batch: Vec<u64> = turns_left.filter_map(chosen).take(GROWING).collect();
@@ -118,7 +118,7 @@ pub fn grow_chosen(
             maker.grow(&batch)?;
         }
     };
-    crew.run(threads, make).map(drop)
+    group.run(threads, make).map(drop)
 }
 
 /// The next number below `count`.
@@ -130,7 +130,7 @@ fn take(next: &AtomicU64, count: u64) -> Option<u64> {
 /// One thread that makes files.
 struct Maker<'a> {
     state: &'a FileSetState,
-    crew: &'a Crew<'a>,
+    group: &'a WorkGroup<'a>,
     progress: &'a Progress<'a>,
     fill: ContentFill,
     buffer: Vec<u8>,
@@ -147,7 +147,7 @@ impl Maker<'_> {
         let files = batch.iter().map(|&index| self.create(index, libc::O_EXCL)).collect::<Result<Vec<_>>>()?;
         for growth in 0..GROWTHS {
             for (file, &index) in files.iter().zip(batch) {
-                self.crew.check()?;
+                self.group.check()?;
                 let size = self.state.size_of(index);
                 let piece = size.div_ceil(GROWTHS).next_multiple_of(4096);
                 let from = (growth * piece).min(size);
@@ -223,7 +223,7 @@ impl Maker<'_> {
         let end = from + length;
         let (mut at, mut window) = (from, from);
         while at < end {
-            self.crew.check()?;
+            self.group.check()?;
             let bytes = WRITE_BYTES.min(end - at);
             let buffer = &mut self.buffer[..bytes as usize];
             self.fill.fill(buffer, index, at, 0);

@@ -81,7 +81,7 @@ pub(super) struct Conclusion<'a> {
 
 impl Conclusion<'_> {
     /// Send the warnings and the event of the phase's end.
-    pub fn tell(&self, mut ending: Ending) -> PhaseEnd {
+    pub fn emit(&self, mut ending: Ending) -> PhaseEnd {
         // Of several workers that gave up, the one that did first.
         let fatal = ending.ended.iter().find_map(|(worker, ended)| Some((*worker, ended.fatal.clone()?)));
         let stopped_by = ending.settle();
@@ -159,7 +159,7 @@ impl Conclusion<'_> {
             }
         }
         let tell = |((job, operation), bad): ((&str, &str), BadBlocks)| {
-            corruption::tell(self.emitter, self.phase_index, job, operation, &bad)
+            corruption::report(self.emitter, self.phase_index, job, operation, &bad)
         };
         by_operation.into_iter().flat_map(tell).collect()
     }

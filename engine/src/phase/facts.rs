@@ -3,13 +3,13 @@
 
 use super::words::{Circumstances, explain};
 use crate::backend::punts::io_wq_cpu_ns;
-use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, CachedFirst, JobFacts};
 use crate::job::Ended;
 use crate::plan::{Arrival, Job, WorkerKind};
 use crate::stats::WorkerStats;
+use crate::warning_id::WarningId;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -83,10 +83,10 @@ impl JobEnd<'_> {
     }
 
     /// Warnings in words, by what tells them apart: what the backends noted, each once, and what the errors mean.
-    fn warnings(&self) -> BTreeMap<(Concern, &str, i32), String> {
+    fn warnings(&self) -> BTreeMap<(WarningId, &str, i32), String> {
         let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
         let mut warnings: BTreeMap<_, _> =
-            notes.map(|note| ((note.concern, note.operation.as_str(), 0), note.text.clone())).collect();
+            notes.map(|note| ((note.warning, note.operation.as_str(), 0), note.text.clone())).collect();
         let mut errors = BTreeMap::<(&str, i32), u64>::new();
         for (operation, errno, count) in self.ended.iter().flat_map(|ended| &ended.errors) {
             *errors.entry((operation, *errno)).or_insert(0) += count;
@@ -94,15 +94,15 @@ impl JobEnd<'_> {
         for ((operation, errno), count) in errors {
             if let Some(words) = explain(errno, self.circumstances) {
                 let text = format!("{operation} failed {count} times: {words}");
-                warnings.insert((Concern::OperationRefused, operation, errno), text);
+                warnings.insert((WarningId::OperationRefused, operation, errno), text);
             }
         }
         if self.waits_at_submission() && self.job.queue_depth > 1 {
             let text =
                 "Linux AIO without O_DIRECT does each request inside io_submit, so no more than one was in flight";
-            warnings.insert((Concern::AioBuffered, "", 0), text.to_owned());
+            warnings.insert((WarningId::AioBuffered, "", 0), text.to_owned());
         }
-        warnings.extend(self.by_kernel_threads().map(|text| ((Concern::IoWq, "", 0), text)));
+        warnings.extend(self.by_kernel_threads().map(|text| ((WarningId::IoWq, "", 0), text)));
         warnings
     }
 
@@ -134,8 +134,8 @@ impl JobEnd<'_> {
 
 /// Say what a reader of the job's numbers should know.
 pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
-    for ((concern, ..), text) in end.warnings() {
-        emitter.warn(Some(phase_index), concern, format!("{}: {text}", end.job.name));
+    for ((warning, ..), text) in end.warnings() {
+        emitter.warn(Some(phase_index), warning, format!("{}: {text}", end.job.name));
     }
 }
 

@@ -13,11 +13,11 @@ const GO_HOME: u64 = u64::MAX;
 #[derive(Clone)]
 pub(super) struct Gates {
     /// Opened with the time of the start.
-    start: Gate,
+    start: Barrier,
     /// Opened before it where others, elsewhere, were given the same time.
-    agreed: Gate,
+    agreed: Barrier,
     /// Opened when the last sample of their counters and clocks was taken.
-    release: Gate,
+    release: Barrier,
 }
 
 impl Gates {
@@ -27,7 +27,7 @@ impl Gates {
     ///
     /// No memory to share.
     pub fn closed() -> Result<Self> {
-        let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
+        let gate = || Barrier::closed().map_err(EngineError::no_shared_memory);
         Ok(Self { start: gate()?, agreed: gate()?, release: gate()? })
     }
 
@@ -65,7 +65,7 @@ impl Gates {
 
 /// A door that opens once, with a value for everybody who waits, in whatever process.
 #[derive(Debug, Clone)]
-struct Gate(Arc<SharedBox<Door>>);
+struct Barrier(Arc<SharedBox<Door>>);
 
 #[derive(Debug)]
 struct Door {
@@ -76,7 +76,7 @@ struct Door {
 // SAFETY: atomic numbers only; zero is closed.
 unsafe impl Shareable for Door {}
 
-impl Gate {
+impl Barrier {
     /// A closed door.
     fn closed() -> io::Result<Self> {
         Ok(Self(Arc::new(SharedBox::zeroed()?)))
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_door_lets_those_who_wait_and_those_who_come_later_through_with_the_first_value() {
-        let gate = Gate::closed().unwrap();
+        let gate = Barrier::closed().unwrap();
         let waiting = std::thread::spawn({
             let gate = gate.clone();
             move || gate.wait()

@@ -3,7 +3,6 @@
 
 use super::surroundings::Surroundings;
 use super::words::Circumstances;
-use crate::concern::Concern;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
@@ -17,6 +16,7 @@ use crate::program::op_rules::Grows;
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::affinity;
+use crate::warning_id::WarningId;
 use std::sync::Arc;
 
 /// A job ready to run.
@@ -75,7 +75,7 @@ fn ready_job<'a>(
     let finishing = SharedSlice::zeroed(2 * program.finishes).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
-        orders: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+        stop_flags: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
         limits: JobLimits::new(job_rule, phase_rule.clone()),
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
@@ -101,7 +101,7 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
     }
     around.emitter.warn(
         Some(phase_index),
-        Concern::IoUringFallback,
+        WarningId::IoUringFallback,
         format!("{reason}; depth {} was kept by as many threads with psync", job.queue_depth),
     );
     Ok((Backend::Psync {}, job.workers * job.queue_depth, 1))

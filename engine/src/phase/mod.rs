@@ -1,11 +1,10 @@
 //! One phase: workers made ready, started together, watched on the interval grid, and brought to a stop.
 //!
-//! `jobs` settles what each job of the Plan runs with; `crew` brings its workers to life as threads or processes and
+//! `jobs` settles what each job of the Plan runs with; `workers` brings its workers to life as threads or processes and
 //! sends them home, `setup` is the life of one of them, and `gates` what they wait at; `watch` is the main thread's part
 //! from the first worker that is ready to the last that has stopped; `ending` says how it all ended, `facts` what really
 //! happened below the workers, and `words` what errors mean.
 
-mod crew;
 mod ending;
 mod facts;
 mod gates;
@@ -15,6 +14,7 @@ mod setup;
 mod surroundings;
 mod watch;
 mod words;
+mod workers;
 
 pub use ending::PhaseEnd;
 pub use surroundings::Surroundings;
@@ -26,9 +26,9 @@ use crate::plan::Phase;
 use crate::program::op::Program;
 use crate::sampler::Sampler;
 use crate::stalls::Stalls;
-use crew::Crew;
 use ending::Ending;
 use watch::Watch;
+use workers::PhaseWorkers;
 
 /// Run one phase from ready to finished; gives also what each of its jobs did a second.
 pub fn run(
@@ -39,14 +39,14 @@ pub fn run(
 ) -> Result<(PhaseEnd, Vec<f64>)> {
     let phase_rule = Rule::new(&phase.latest_stop()).map_err(EngineError::no_shared_memory)?;
     let jobs = jobs::make_ready(around, phase_index, phase, programs, &phase_rule)?;
-    let (crew, workers) = Crew::bring_to_life(around, phase, &jobs)?;
+    let (running, workers) = PhaseWorkers::create(around, phase, &jobs)?;
     let stalls = Stalls::new(workers.len(), around.sample_interval_ns);
     let growth = jobs::growth(around, &jobs);
     let sampler = Sampler {
         phase_index,
         jobs: jobs.iter().map(jobs::ReadyJob::observed).collect(),
         workers,
-        children: crew.pids().to_vec(),
+        children: running.pids().to_vec(),
         host: around.host,
         last_tick_ns: 0,
         last_host_ns: 0,
@@ -68,8 +68,8 @@ pub fn run(
         ramped: None,
         ending: Ending::default(),
     };
-    let result = watch.walk(&crew);
-    crew.send_home()?;
+    let result = watch.walk(&running);
+    running.send_home()?;
     result
 }
 

@@ -6,7 +6,7 @@ use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
 use crate::backend::nothing::Nothing;
 #[cfg(test)]
-use crate::backend::null::{Manners, Null};
+use crate::backend::null::{Null, NullModel};
 use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
@@ -78,7 +78,7 @@ impl Setup {
             #[cfg(test)]
             Scheme::Null => {
                 let (clock, depth, bytes) = (self.clock, self.queue_depth, self.shared.program.buffer_bytes);
-                self.serve(reporter, || Null::new(clock, Manners::default(), depth, bytes));
+                self.serve(reporter, || Null::new(clock, NullModel::default(), depth, bytes));
             }
         }
     }
@@ -141,7 +141,7 @@ impl Setup {
             self.clock.sleep_until(start_ns);
         }
         #[cfg(test)]
-        super::tests::panic_if_told(&self.shared, self.worker);
+        super::tests::panic_if_asked(&self.shared, self.worker);
         let ended = worker.run(start_ns, self.delay_ns, self.queue_depth, self.pacer);
         reporter.send(Message::Done { worker: self.position, ended });
         Some(worker)
@@ -160,7 +160,7 @@ impl Setup {
         };
         let mut backend = make_backend().map_err(refused)?;
         let open = |&opened: &OpenedSet| {
-            if self.shared.orders.stop.load(Relaxed) {
+            if self.shared.stop_flags.stop.load(Relaxed) {
                 return Err(EngineError::Stopped);
             }
             open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.of_all.0)

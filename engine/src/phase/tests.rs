@@ -15,7 +15,7 @@ use std::time::Duration;
 /// File set whose second worker panics after the start.
 const PANICS: &str = "panics";
 
-pub(super) fn panic_if_told(job: &JobShared, worker: u32) {
+pub(super) fn panic_if_asked(job: &JobShared, worker: u32) {
     let is_told = worker == 1 && job.sets.iter().any(|set| set.set().name == PANICS);
     assert!(!is_told, "as the test told it to");
 }

@@ -1,13 +1,12 @@
 //! The main thread's part of a phase: wait until all workers are ready, give the start, tick on the interval grid and
 //! listen, until the last worker has stopped.
 
-use super::crew::Crew;
 use super::ending::{Conclusion, Ending, PhaseEnd};
 use super::jobs::ReadyJob;
 use super::rates;
 use super::rates::Done;
+use super::workers::PhaseWorkers;
 use crate::backend::Report;
-use crate::concern::Concern;
 use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
@@ -20,6 +19,7 @@ use crate::plan::{Ends, WorkerKind};
 use crate::sampler::Sampler;
 use crate::stalls::{LOOK_NS, Stalls};
 use crate::stats::NEVER;
+use crate::warning_id::WarningId;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ pub(super) struct Watch<'a> {
 
 impl Watch<'_> {
     /// From the first worker that gets ready to the last that has stopped, and the report of it.
-    pub fn walk(mut self, crew: &Crew) -> Result<(PhaseEnd, Vec<f64>)> {
+    pub fn walk(mut self, workers: &PhaseWorkers) -> Result<(PhaseEnd, Vec<f64>)> {
         if !self.wait_until_ready()? {
             return Ok((PhaseEnd::Stopped, Vec::new()));
         }
@@ -91,7 +91,7 @@ impl Watch<'_> {
             start_ns,
             late_ns: order.agreed_monotonic_ns.map(|at| self.emitter.clock().monotonic_at_zero_ns() + start_ns - at),
         });
-        crew.start(start_ns, order.agreed_monotonic_ns.is_some());
+        workers.start(start_ns, order.agreed_monotonic_ns.is_some());
         self.early_pause = self.pause_since(ordered_ns, start_ns - ordered_ns).or(self.early_pause.take());
         if let Some(pause) = self.early_pause.take().filter(|pause| pause.ended_ns > due_ns) {
             self.report(&pause);
@@ -100,7 +100,7 @@ impl Watch<'_> {
         self.sampler.end(self.emitter);
         let Self { emitter, phase_index, jobs, sampler, ending, ramped, .. } = self;
         let rates = ramped.map_or_else(Vec::new, |before| rates::since(&before, jobs, &sampler.workers));
-        Ok((Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.tell(ending), rates))
+        Ok((Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.emit(ending), rates))
     }
 
     /// Wait until every worker holds its files. False: stopped.
@@ -193,16 +193,16 @@ impl Watch<'_> {
             }
             Message::Control(Control::Start { phase_index, .. }) => {
                 let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
-                self.emitter.warn(Some(self.phase_index), Concern::ControlOutOfOrder, text);
+                self.emitter.warn(Some(self.phase_index), WarningId::ControlOutOfOrder, text);
             }
             // One for a phase that is over came late, as it may.
             Message::Control(Control::EndPhase { phase_index }) if phase_index >= self.phase_index => {
                 let text = format!("an end of phase {phase_index} came before its start");
-                self.emitter.warn(Some(self.phase_index), Concern::ControlOutOfOrder, text);
+                self.emitter.warn(Some(self.phase_index), WarningId::ControlOutOfOrder, text);
             }
             Message::Unreadable(text) => {
                 let text = format!("a control line could not be read: {text}");
-                self.emitter.warn(Some(self.phase_index), Concern::ControlUnreadable, text);
+                self.emitter.warn(Some(self.phase_index), WarningId::ControlUnreadable, text);
             }
             Message::Control(Control::Stop {} | Control::StartWhenReady {} | Control::EndPhase { .. })
             | Message::Plan(_)
@@ -249,7 +249,7 @@ impl Watch<'_> {
                 }
                 Some(Message::Control(Control::EndPhase { phase_index })) if phase_index == self.phase_index => {
                     self.ending.time_is_up = true;
-                    self.jobs.iter().for_each(|job| job.shared.orders.time_is_up.store(true, Relaxed));
+                    self.jobs.iter().for_each(|job| job.shared.stop_flags.time_is_up.store(true, Relaxed));
                 }
                 Some(other) => self.aside(other),
                 None => {}
@@ -291,7 +291,7 @@ impl Watch<'_> {
         if ended.fatal.is_some() || (self.phase_stonewall && !(of_time && job.job.stop.seconds.is_none())) {
             self.stop_all();
         } else if job.stonewall && !of_time {
-            job.shared.orders.stop.store(true, Relaxed);
+            job.shared.stop_flags.stop.store(true, Relaxed);
         }
         // Who was told to stop is not done.
         if ended.stopped_by != StoppedBy::Control {
@@ -310,7 +310,7 @@ impl Watch<'_> {
                 Ends::Phase => true,
             };
             if is_meant && !(of_time && end_s(job) <= end_s(done)) {
-                job.shared.orders.stop.store(true, Relaxed);
+                job.shared.stop_flags.stop.store(true, Relaxed);
             }
         }
     }
@@ -331,7 +331,7 @@ impl Watch<'_> {
 
     fn stop_all(&self) {
         for job in self.jobs {
-            job.shared.orders.stop.store(true, Relaxed);
+            job.shared.stop_flags.stop.store(true, Relaxed);
         }
     }
 }

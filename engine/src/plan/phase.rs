@@ -23,7 +23,7 @@ pub struct Phase {
     pub before: Vec<Step>,
     /// What the start waits for when all workers are ready: whoever orders the start waits, not the engine.
     #[serde(default)]
-    pub gate: Option<Gate>,
+    pub gate: Option<StartCondition>,
     /// What runs.
     pub jobs: Vec<Job>,
     /// When the phase ends, on top of each job's own rule.
@@ -93,7 +93,7 @@ pub enum SteadyBy {
 /// What the start of a phase waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Gate {
+pub enum StartCondition {
     /// One of a set of System V semaphores: as many runs as it is high each take one, and wait until it is at zero.
     Semaphore {
         /// Key of the set.

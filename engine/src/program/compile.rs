@@ -18,7 +18,7 @@ use crate::program::backend_rules;
 use crate::program::command::Command;
 use crate::program::file_rules;
 use crate::program::file_rules::SlotUse;
-use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor, OpenedSet, Program};
+use crate::program::op::{CallMode, FileSource, Node, OpNode, OpenFor, OpenedSet, Program};
 use crate::program::op_rules::{AdviceIn, SizeOf, Works};
 use crate::program::script;
 use crate::sys::advice::Advice;
@@ -271,9 +271,9 @@ impl Compiler<'_> {
             rewinds: rules.reads() && matches!(op.access, Access::Sequential { wrap: true, .. }),
             keep: kept_in(op),
             open_for: OpenFor::Anything,
-            manner: manner_of(op),
+            mode: call_mode(op),
             cold_buffer: op.flags.cold_buffer,
-            is_ready: !op.flags.cold_buffer && (rules.reads() || manner_of(op) == Manner::KeepsBuffer),
+            is_ready: !op.flags.cold_buffer && (rules.reads() || call_mode(op) == CallMode::KeepsBuffer),
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,
@@ -393,14 +393,14 @@ fn writes_to_slot(body: &Body, slot: usize) -> bool {
 }
 
 /// How the call of an operation is made.
-fn manner_of(op: &Op) -> Manner {
+fn call_mode(op: &Op) -> CallMode {
     let rules = op.op.rules();
     if rules.advice == AdviceIn::Wait && !op.flags.advice.is_empty() {
-        Manner::Waits
+        CallMode::Waits
     } else if rules.writes() && op.flags.keeps_buffer {
-        Manner::KeepsBuffer
+        CallMode::KeepsBuffer
     } else {
-        Manner::Plain
+        CallMode::Plain
     }
 }
 

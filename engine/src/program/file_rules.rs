@@ -1,7 +1,7 @@
 //! Whether `pick`, `slot`, `size` and `advice` of an operation say what its kind can do, checked before a file is touched.
 
 use crate::plan::{Body, Distribution, FileRef, FileSet, Op, OpKind, Phase, Pick};
-use crate::program::op_rules::{AdviceIn, Kept, LONGEST_ATTRIBUTE_BYTES, Names, Orders, SizeOf, Works};
+use crate::program::op_rules::{AdviceIn, Kept, LONGEST_ATTRIBUTE_BYTES, Names, PickOrders, SizeOf, Works};
 use crate::sys::advice::Advice;
 
 /// Whether a worker of a phase may come to remove a file of a set while another works on it by its name.
@@ -41,9 +41,9 @@ fn check_pick(kind: OpKind, pick: &Pick) -> Result<(), String> {
     let is_new = *pick == Pick::New {};
     if matches!(pick, Pick::Listed {} | Pick::Shuffled {}) {
         return match rules.orders {
-            Orders::OfExisting => Ok(()),
-            Orders::OfFree if *pick == (Pick::Shuffled {}) => Ok(()),
-            Orders::OfFree | Orders::None => Err(format!(
+            PickOrders::OfExisting => Ok(()),
+            PickOrders::OfFree if *pick == (Pick::Shuffled {}) => Ok(()),
+            PickOrders::OfFree | PickOrders::None => Err(format!(
                 "{name} does not take files in that order: listed goes with stat, open and unlink, shuffled with these and \
                  create; use another pick"
             )),

@@ -169,7 +169,7 @@ pub struct OpNode {
     /// What `create` and `open` open it for.
     pub open_for: OpenFor,
     /// How a call is made that has two ways.
-    pub manner: Manner,
+    pub mode: CallMode,
     /// Whether its buffer is out of the processor's caches when it begins.
     pub cold_buffer: bool,
     /// Whether it moves data, and nothing is done to its buffer before the call but what takes no time to speak of.
@@ -191,7 +191,7 @@ pub struct OpNode {
 
 /// How a call is made that has two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum CallMode {
     /// As usual.
     Plain,
     /// A `sync_file_range` waits.

@@ -51,9 +51,9 @@ pub enum Names {
     Add,
 }
 
-/// Orders in which it may take files, each once: `listed` and `shuffled`.
+/// PickOrders in which it may take files, each once: `listed` and `shuffled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Orders {
+pub enum PickOrders {
     /// None.
     None,
     /// `shuffled`, of the names that are free.
@@ -139,8 +139,8 @@ pub struct OpRules {
     pub names: Names,
     /// Whether its names are those of directories.
     pub is_of_directories: bool,
-    /// Orders in which it may take files.
-    pub orders: Orders,
+    /// PickOrders in which it may take files.
+    pub orders: PickOrders,
     /// What it asks of the backend; None: it moves no data through one and flushes none.
     pub request: Option<RequestKind>,
     /// Whether its file has to be open for writing.
@@ -170,7 +170,7 @@ const ON_HANDLE: OpRules = OpRules {
     keeps: Some(Kept::Lent),
     names: Names::Stay,
     is_of_directories: false,
-    orders: Orders::None,
+    orders: PickOrders::None,
     request: None,
     needs_writing: false,
     grows: Grows::Never,
@@ -214,15 +214,17 @@ impl OpKind {
             Self::Create => OpRules {
                 keeps: Some(Kept::Handle),
                 names: Names::Make,
-                orders: Orders::OfFree,
+                orders: PickOrders::OfFree,
                 ends_open: true,
                 ..ON_NAME
             },
-            Self::Open => OpRules { keeps: Some(Kept::Handle), orders: Orders::OfExisting, ends_open: true, ..ON_NAME },
+            Self::Open => {
+                OpRules { keeps: Some(Kept::Handle), orders: PickOrders::OfExisting, ends_open: true, ..ON_NAME }
+            }
             Self::Close => OpRules { works: Works::OnOwnHandle, begins: Begins::AtOnce, ..ON_HANDLE },
-            Self::Stat => OpRules { orders: Orders::OfExisting, ..ON_PATH },
+            Self::Stat => OpRules { orders: PickOrders::OfExisting, ..ON_PATH },
             Self::Fstat => ON_HANDLE,
-            Self::Unlink => OpRules { keeps: None, names: Names::Take, orders: Orders::OfExisting, ..ON_NAME },
+            Self::Unlink => OpRules { keeps: None, names: Names::Take, orders: PickOrders::OfExisting, ..ON_NAME },
             Self::Rename => OpRules { names: Names::Move, ..TO_NEW_NAME },
             Self::Link | Self::Symlink => TO_NEW_NAME,
             Self::Truncate => {

@@ -9,7 +9,7 @@
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Content, FileSet, Job, ScriptGroup};
 use crate::program::lines::{Entry, Lines, LinesBuilder};
-use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor};
+use crate::program::op::{CallMode, FileSource, Node, OpNode, OpenFor};
 use crate::program::op_rules::{Begins, LONGEST_ATTRIBUTE_BYTES, SizeOf, Works};
 use crate::program::script_text::ScriptText;
 use std::fs::File;
@@ -100,7 +100,7 @@ pub fn group(
         let op = &mut rest[0];
         op.access = asked.access.clone();
         if group.pooled && op.kind.rules().writes() {
-            op.manner = Manner::Pooled;
+            op.mode = CallMode::Pooled;
         }
         match op.file {
             FileSource::Slot(slot) if !before.iter().any(|op| op.keep == Some(slot)) => {
@@ -140,7 +140,7 @@ fn pooled_alone(ops: &[OpNode]) -> Option<usize> {
     let FileSource::Slot(slot) = write.file else { return None };
     let opener = ops[..at].iter().rfind(|op| op.keep == Some(slot))?;
     match opener.file {
-        FileSource::Named { set, .. } if write.manner == Manner::Pooled && !write.cold_buffer => Some(set),
+        FileSource::Named { set, .. } if write.mode == CallMode::Pooled && !write.cold_buffer => Some(set),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::draw::mix::mix;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
-use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::files::write_files::grow_chosen;
 use crate::sys::posix;
 use std::os::fd::{AsFd, AsRawFd};
@@ -110,7 +110,7 @@ impl Chosen {
 }
 
 fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, stop: &AtomicBool) -> Result<()> {
-    let crew = Crew::new(stop);
+    let group = WorkGroup::new(stop);
     let threads = threads_of(state.set().create_workers);
     let next = AtomicU64::new(0);
     let unlink = || {
@@ -120,7 +120,7 @@ fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, sto
             if index >= chosen.end {
                 return Ok(());
             }
-            crew.check()?;
+            group.check()?;
             if !chosen.takes(index) {
                 continue;
             }
@@ -129,14 +129,14 @@ fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, sto
                 .map_err(|error| EngineError::io("remove", path.to_path(), error))?;
         }
     };
-    crew.run(threads, unlink)?;
+    group.run(threads, unlink)?;
     sync(state)?;
     let stride = chosen.stride();
     let again = |turn: u64| {
         let index = (u128::from(turn) * u128::from(stride) % u128::from(chosen.files)) as u64;
         chosen.takes(index).then_some(index)
     };
-    grow_chosen(state, &crew, progress, threads, chosen.files, &again)?;
+    grow_chosen(state, &group, progress, threads, chosen.files, &again)?;
     sync(state)
 }
 

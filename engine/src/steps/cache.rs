@@ -8,7 +8,7 @@ use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
 use crate::files::free_space::bytes_text;
 use crate::files::names::PathBuffer;
-use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::sys::posix;
 use std::fs::File;
 use std::io;
@@ -37,13 +37,13 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
         let failed = |error| EngineError::io("sync", state.folder(), error);
         posix::sync_file_system(state.root().as_fd()).map_err(failed)?;
     }
-    let crew = Crew::new(stop);
+    let group = WorkGroup::new(stop);
     let forget = |file: &File, _: &mut [u8]| {
         let bytes = file.metadata()?.len();
         if !has_many {
             // A flush cannot be broken off: it is left little to do.
             for at in (0..bytes).step_by(FLUSH_BYTES) {
-                if crew.check().is_err() {
+                if group.check().is_err() {
                     return Ok(0);
                 }
                 posix::write_back_range(file.as_fd(), at, FLUSH_BYTES as u64, true)?;
@@ -53,8 +53,8 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
         posix::advise_not_needed(file.as_fd())?;
         Ok(bytes)
     };
-    let seen = for_each_file(state, &crew, "evict", &forget)?;
-    crew.check()?;
+    let seen = for_each_file(state, &group, "evict", &forget)?;
+    group.check()?;
     Ok(seen.text(if has_many { "syncfs, then POSIX_FADV_DONTNEED on" } else { "fsync and POSIX_FADV_DONTNEED on" }))
 }
 
@@ -76,7 +76,7 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
             false => Ok(sum.saturating_add(part(state.size_of(index)))),
         })?,
     };
-    let (crew, progress) = (Crew::new(stop), Progress::new(report, total, "bytes"));
+    let (group, progress) = (WorkGroup::new(stop), Progress::new(report, total, "bytes"));
     let read = |file: &File, buffer: &mut [u8]| {
         let end = part(file.metadata()?.len());
         let mut at = 0;
@@ -84,7 +84,7 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
             // Read-ahead would warm more than was asked for.
             posix::advise_random(file.as_fd())?;
         }
-        while at < end && crew.check().is_ok() {
+        while at < end && group.check().is_ok() {
             let wanted = (end - at).min(buffer.len() as u64) as usize;
             match file.read_at(&mut buffer[..wanted], at) {
                 Ok(0) => break,
@@ -98,8 +98,8 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
         }
         Ok(at)
     };
-    let seen = for_each_file(state, &crew, "read", &read)?;
-    crew.check()?;
+    let seen = for_each_file(state, &group, "read", &read)?;
+    group.check()?;
     progress.finish();
     Ok(seen.text("read the first part of"))
 }
@@ -196,7 +196,7 @@ impl Seen {
 /// Open every existing file for reading and do something that gives a number of bytes, with several threads.
 fn for_each_file(
     state: &FileSetState,
-    crew: &Crew<'_>,
+    group: &WorkGroup<'_>,
     op: &'static str,
     act: &(dyn Fn(&File, &mut [u8]) -> io::Result<u64> + Sync),
 ) -> Result<Seen> {
@@ -210,7 +210,7 @@ fn for_each_file(
             if place >= range.end {
                 return Ok(seen);
             }
-            crew.check()?;
+            group.check()?;
             let Some(index) = state.index_at(place) else { continue };
             state.path_into(index, &mut path);
             let opened = state.root().open(path.at().path, libc::O_RDONLY, 0).map(File::from);
@@ -222,7 +222,7 @@ fn for_each_file(
         }
     };
     let threads = threads_of(state.set().create_workers).min((range.end - range.start) as usize);
-    Ok(crew.run(threads, walk)?.into_iter().fold(Seen::default(), Seen::add))
+    Ok(group.run(threads, walk)?.into_iter().fold(Seen::default(), Seen::add))
 }
 
 #[cfg(test)]

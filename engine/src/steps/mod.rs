@@ -200,7 +200,7 @@ fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
     };
     let report = run.emitter.reporter(format!("verifying file set '{name}'"));
     let verified = verify::verify(state, &generations, &report, run.stop)?;
-    let corruption = corruption::tell(run.emitter, phase_index, "", "verify", &verified.bad);
+    let corruption = corruption::report(run.emitter, phase_index, "", "verify", &verified.bad);
     let bad: u64 = corruption.iter().map(|kind| kind.blocks).sum();
     run.emitter.emit(&Event::Verified {
         t_ns: run.emitter.now_ns(),

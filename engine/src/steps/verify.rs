@@ -8,7 +8,7 @@ use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
-use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,17 +38,18 @@ pub fn verify(
     stop: &AtomicBool,
 ) -> Result<Verified> {
     let total = state.existing_indices().map(|index| state.size_of(index)).sum();
-    let (crew, progress, next_piece) = (Crew::new(stop), Progress::new(report, total, "bytes"), AtomicU64::new(0));
+    let (group, progress, next_piece) =
+        (WorkGroup::new(stop), Progress::new(report, total, "bytes"), AtomicU64::new(0));
     let look = || {
         let failed = |error| EngineError::io("take memory to verify", state.folder(), error);
         let buffers = Buffers::new(1, READ_BYTES as usize).map_err(failed)?;
         let judge = state.judge(generations, Stamper::new());
-        Reader { state, judge, crew: &crew, progress: &progress, buffers, found: Verified::default() }
+        Reader { state, judge, group: &group, progress: &progress, buffers, found: Verified::default() }
             .pieces(&next_piece)
     };
     let threads = threads_of(state.set().create_workers).min(total.div_ceil(PIECE_BYTES).max(1) as usize);
     let mut all = Verified::default();
-    for found in crew.run(threads, look)? {
+    for found in group.run(threads, look)? {
         all.blocks += found.blocks;
         all.bytes += found.bytes;
         all.bad.merge(found.bad);
@@ -60,7 +61,7 @@ pub fn verify(
 struct Reader<'a> {
     state: &'a FileSetState,
     judge: Judge<'a>,
-    crew: &'a Crew<'a>,
+    group: &'a WorkGroup<'a>,
     progress: &'a Progress<'a>,
     buffers: Buffers,
     found: Verified,
@@ -98,7 +99,7 @@ impl Reader<'_> {
         };
         let mut at = from;
         while at < end {
-            self.crew.check()?;
+            self.group.check()?;
             let buffer = self.buffers.slot(0, READ_BYTES.min(end - at) as usize);
             let read = read_full(&file, buffer, at).map_err(|error| EngineError::io("read", &path, error))?;
             let mut bad = |offset_bytes, kind| found.bad.add(BadBlock { path: path.clone(), offset_bytes, kind });

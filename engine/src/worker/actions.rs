@@ -1,6 +1,6 @@
 //! The actions between operations. Each ends with a look at the clock, so that waiting and thinking are in no latency.
 
-use super::gate::Gate;
+use super::admission::Admission;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::coordination::Waited;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Longest burning of CPU without a look at the stop flag.
 const LONGEST_BURN_NS: u64 = 1_000_000;
 
-impl<T: Ticks> Gate<T> {
+impl<T: Ticks> Admission<T> {
     pub(super) fn act(&mut self, action: &ActionNode, rng: &mut fastrand::Rng) -> Result<(), StoppedBy> {
         self.meter.rest();
         match action {
@@ -21,7 +21,7 @@ impl<T: Ticks> Gate<T> {
             ActionNode::Token { bucket, unit, counted } => self.token(*bucket, *unit, counted)?,
             ActionNode::Think { seconds, burn } => {
                 let pause_ns = (seconds.sample_f64(rng) * 1e9) as u64;
-                let until_ns = self.meter.look().saturating_add(pause_ns);
+                let until_ns = self.meter.read_clock().saturating_add(pause_ns);
                 if *burn {
                     self.pass_time(until_ns, LONGEST_BURN_NS, T::burn_until)?;
                 } else {
@@ -45,7 +45,7 @@ impl<T: Ticks> Gate<T> {
     fn wait(&mut self, semaphore: usize, count: u32) -> Result<(), StoppedBy> {
         let job = Arc::clone(&self.job);
         let result = job.coordination.wait(semaphore, count, || {
-            self.meter.look();
+            self.meter.read_clock();
             self.check()
         });
         result.map_err(|waited| match waited {
@@ -64,7 +64,7 @@ impl<T: Ticks> Gate<T> {
                 done - std::mem::replace(&mut self.paid[bucket], done)
             }
         };
-        let due_ns = self.job.coordination.take_tokens(bucket, tokens, self.meter.look());
+        let due_ns = self.job.coordination.take_tokens(bucket, tokens, self.meter.read_clock());
         self.nap_until(due_ns)
     }
 

@@ -13,13 +13,13 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(never)]
     pub(super) fn open(&mut self, op: &OpNode, creates: i32) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
-        let job = &self.gate.job;
+        let job = &self.admission.job;
         let flags = (job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | creates;
         let (advice, is_kept) = (job.advice, op.keep.is_some());
         let (files, backend) = (&mut self.tools.files, &mut self.tools.backend);
         files.empty_slot_of(op, backend);
         let path = files.from();
-        let issued_ns = self.gate.meter.begin(op, false);
+        let issued_ns = self.admission.meter.begin(op, false);
         let opened = if is_kept { backend.open_file(path, flags) } else { backend.open(path, flags) };
         let result = match opened {
             Ok(file) if !is_kept => {
@@ -29,8 +29,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             Ok(_) => 0,
             Err(failed) => failed,
         };
-        let done = self.gate.meter.ended_open(issued_ns, result, op.ends_open & self.joins);
-        self.hand_back(name, result);
+        let done = self.admission.meter.ended_open(issued_ns, result, op.ends_open & self.joins);
+        self.release(name, result);
         if !is_kept {
             return Ok(done);
         }
@@ -39,7 +39,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if let (Some(advice), Ok(file)) = (advice, opened) {
             // A file system without advice leaves the file as it is, which is what advice is.
             self.tools.backend.advise(file, advice, 0, 0);
-            self.gate.meter.time_went_by();
+            self.admission.meter.time_went_by();
         }
         self.tools.files.keep_open(op, name, handle);
         Ok(done)
@@ -49,8 +49,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, At<'_>) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from()));
-        self.hand_back(name, done.result);
+        let done = self.admission.meter.timed(op, || call(&mut tools.backend, tools.files.from()));
+        self.release(name, done.result);
         Ok(done)
     }
 
@@ -63,8 +63,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     ) -> Result<Done, StoppedBy> {
         let both = self.both_named(op)?;
         let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from(), tools.files.to()));
-        self.hand_both_back(op, both, done.result);
+        let done = self.admission.meter.timed(op, || call(&mut tools.backend, tools.files.from(), tools.files.to()));
+        self.release_both(op, both, done.result);
         Ok(done)
     }
 
@@ -74,8 +74,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let both = self.both_named(op)?;
         let tools = &mut self.tools;
         let call = || tools.backend.symlink(tools.files.path.as_cstr(), tools.files.to());
-        let done = self.gate.meter.timed(op, call);
-        self.hand_both_back(op, both, done.result);
+        let done = self.admission.meter.timed(op, call);
+        self.release_both(op, both, done.result);
         Ok(done)
     }
 
@@ -84,19 +84,20 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn copy(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (from, to) = self.both_named(op)?;
         let bytes = self.tools.files.job.sets[from.set].size_of(from.index);
-        if let Err(why) = self.gate.admit_bytes(bytes) {
+        if let Err(why) = self.admission.admit_bytes(bytes) {
             [from, to].into_iter().for_each(|name| self.put_back(name));
             return Err(why);
         }
         let (files, backend) = (&self.tools.files, &mut self.tools.backend);
-        let done = self.gate.meter.timed(op, || backend.copy(files.from(), files.to(), &files.job.orders.stop));
-        self.hand_both_back(op, (from, to), done.result);
+        let done =
+            self.admission.meter.timed(op, || backend.copy(files.from(), files.to(), &files.job.stop_flags.stop));
+        self.release_both(op, (from, to), done.result);
         if done.result == -i64::from(libc::ECANCELED) { Err(StoppedBy::Control) } else { Ok(done) }
     }
 
     #[inline(never)]
     pub(super) fn list(&mut self, op: &OpNode, with_attributes: bool) -> Result<Done, StoppedBy> {
-        let (tools, meter) = (&mut self.tools, &mut self.gate.meter);
+        let (tools, meter) = (&mut self.tools, &mut self.admission.meter);
         tools.files.directory(op, self.line, &mut self.rng);
         let path = tools.files.from();
         let issued_ns = meter.begin(op, false);

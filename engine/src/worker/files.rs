@@ -1,6 +1,6 @@
 //! The files of one worker: those that it opened before the start, those in slots, and where the next operation goes.
 
-use super::walks::{Place, Search, Way};
+use super::walks::{OpCursor, Place, Search};
 use crate::backend::store::{At, Handle};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::draw::offsets::{Uniform, Walker};
@@ -34,15 +34,15 @@ pub(super) struct Target {
     /// Index of the file in its set.
     pub(super) index: u64,
     /// Whether all but the offset is what it was the last time, if the length is.
-    pub(super) is_settled: bool,
+    pub(super) is_fixed: bool,
     /// Whether it may begin where the operation before ended.
-    pub(super) is_quick: bool,
+    pub(super) reuses_timestamp: bool,
     /// Whether what it transfers is neither made, judged nor cooled.
     pub(super) is_plain: bool,
 }
 
 /// Why an operation has no place to go to: the worker ends; None: its slot is empty.
-type Miss = Option<StoppedBy>;
+type NoTarget = Option<StoppedBy>;
 
 /// What a worker has open, and the names that it builds.
 pub(super) struct Files {
@@ -50,7 +50,7 @@ pub(super) struct Files {
     opened: Vec<Vec<OpenFile>>,
     pub(super) slots: Vec<Option<SlotFile>>,
     /// By operation.
-    pub(super) ways: Vec<Way>,
+    pub(super) cursors: Vec<OpCursor>,
     pub(super) walker: Walker,
     pub(super) path: PathBuffer,
     /// Where operations with two names go.
@@ -59,9 +59,9 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn new(job: Arc<JobShared>, opened: Vec<Vec<OpenFile>>, walker: Walker) -> crate::error::Result<Self> {
-        let ways = Way::all(&job, &opened, walker)?;
+        let cursors = OpCursor::all(&job, &opened, walker)?;
         let slots = vec![None; job.program.slots];
-        Ok(Self { job, opened, slots, ways, walker, path: PathBuffer::new(), other_path: PathBuffer::new() })
+        Ok(Self { job, opened, slots, cursors, walker, path: PathBuffer::new(), other_path: PathBuffer::new() })
     }
 
     /// The file of an operation on a name; where it has two, the one that it goes from.
@@ -78,23 +78,25 @@ impl Files {
 
     /// The next request of an operation whose file and size never change; None: it is not of the kind.
     #[inline(always)]
-    pub(super) fn settled(&mut self, op: &OpNode, rng: &mut fastrand::Rng) -> Option<Result<Target, Miss>> {
-        let Way { settled: Some(settled), is_quick, is_plain, .. } = &mut self.ways[op.state] else { return None };
-        let Some(request) = settled.next(rng) else { return Some(Err(Some(StoppedBy::Exhausted))) };
+    pub(super) fn fixed_request(&mut self, op: &OpNode, rng: &mut fastrand::Rng) -> Option<Result<Target, NoTarget>> {
+        let OpCursor { fixed: Some(fixed), reuses_timestamp, is_plain, .. } = &mut self.cursors[op.state] else {
+            return None;
+        };
+        let Some(request) = fixed.next(rng) else { return Some(Err(Some(StoppedBy::Exhausted))) };
         Some(Ok(Target {
             request,
-            index: settled.file_index,
-            is_settled: true,
-            is_quick: *is_quick,
+            index: fixed.file_index,
+            is_fixed: true,
+            reuses_timestamp: *reuses_timestamp,
             is_plain: *is_plain,
         }))
     }
 
     /// All of the next requests of an operation but their offset, and what draws that, if nothing else changes, and nothing is
     /// done to their buffers.
-    pub(super) fn drawn(&self, op: &OpNode) -> Option<(Request, Uniform)> {
-        let way = &self.ways[op.state];
-        way.settled.as_ref().filter(|_| way.is_plain)?.drawn()
+    pub(super) fn uniform_only(&self, op: &OpNode) -> Option<(Request, Uniform)> {
+        let cursor = &self.cursors[op.state];
+        cursor.fixed.as_ref().filter(|_| cursor.is_plain)?.uniform_only()
     }
 
     /// The next request of any data operation; `line` says where it goes if the worker follows a script.
@@ -105,26 +107,26 @@ impl Files {
         line: Option<Entry>,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<Target, Miss> {
-        let kind = self.ways[op.state].request.expect("data operations ask something of the backend");
+    ) -> Result<Target, NoTarget> {
+        let kind = self.cursors[op.state].request.expect("data operations ask something of the backend");
         let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
         let size = match line {
             _ if flush => 0,
             Some(entry) => entry.size,
             None => op.size.sample_u64(rng),
         };
-        let (spot, length) = self.spot(op, line, size, flush, backend, rng)?;
+        let (place, length) = self.target_place(op, line, size, flush, backend, rng)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request =
-            Request { file: spot.handle, kind, offset: spot.offset, length: length as usize, rw_flags, vectors };
-        let Way { is_quick, is_plain, .. } = self.ways[op.state];
-        let is_quick = is_quick && spot.is_near;
-        Ok(Target { request, index: spot.index, is_settled: false, is_quick, is_plain })
+            Request { file: place.handle, kind, offset: place.offset, length: length as usize, rw_flags, vectors };
+        let OpCursor { reuses_timestamp, is_plain, .. } = self.cursors[op.state];
+        let reuses_timestamp = reuses_timestamp && place.is_near;
+        Ok(Target { request, index: place.index, is_fixed: false, reuses_timestamp, is_plain })
     }
 
     /// Where the next `size` bytes of an operation on an open file are, and how many there are; a slot goes on behind them.
     #[inline(always)]
-    fn spot(
+    fn target_place(
         &mut self,
         op: &OpNode,
         line: Option<Entry>,
@@ -132,22 +134,25 @@ impl Files {
         flush: bool,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<(Spot, u64), Miss> {
-        let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
+    ) -> Result<(TargetPlace, u64), NoTarget> {
+        let FileSource::Slot(slot) = op.file else { return self.place_in_set(op, line, size, flush, backend, rng) };
         let file = self.slots[slot].as_mut().ok_or(None)?;
         let offset = match (line, &op.access) {
             (Some(entry), _) => entry.offset,
             // The position stays where it is, as with pread.
             (None, Access::Random { region, align_bytes, .. }) => {
                 let offset = random_in(region, self.job.sets[file.set].size_of(file.index), *align_bytes, size, rng);
-                return Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size));
+                return Ok((
+                    TargetPlace { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true },
+                    size,
+                ));
             }
             // Over what lies before the position, which stays.
             (None, Access::Backward { .. }) => file.at.saturating_sub(size),
             (None, _) => file.at,
         };
         file.at = offset + size;
-        Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
+        Ok((TargetPlace { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
     }
 
     /// The file of an operation's slot goes on from its beginning.
@@ -159,7 +164,7 @@ impl Files {
     }
 
     #[inline(never)]
-    fn spot_in_set(
+    fn place_in_set(
         &mut self,
         op: &OpNode,
         line: Option<Entry>,
@@ -167,29 +172,30 @@ impl Files {
         flush: bool,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<(Spot, u64), Miss> {
+    ) -> Result<(TargetPlace, u64), NoTarget> {
         let FileSource::Opened { opened, pick } = &op.file else {
             unreachable!("data operations work on open files");
         };
         if let Some(entry) = line {
             let index = u64::from(entry.file);
             let Some(file) = self.opened_at(*opened, index) else {
-                let spot = Spot { handle: Handle::NONE, index, offset: entry.offset, bytes: 0, is_near: true };
-                return Ok((spot, size));
+                let place = TargetPlace { handle: Handle::NONE, index, offset: entry.offset, bytes: 0, is_near: true };
+                return Ok((place, size));
             };
             self.keep_opened(op, *opened, file, entry.offset + size, backend);
             let (OpenFile { handle, bytes, .. }, is_near) = (file, op.keep.is_none());
-            return Ok((Spot { handle, index, offset: entry.offset, bytes, is_near }, size));
+            return Ok((TargetPlace { handle, index, offset: entry.offset, bytes, is_near }, size));
         }
         let job = &*self.job;
-        let search = Search { files: &self.opened[*opened], turns: &job.next_file[op.state], stop: &job.orders.stop };
-        let place = self.ways[op.state].next(op, pick, size, flush, &search, rng);
-        let is_stopped = || job.orders.stop.load(Relaxed);
+        let search =
+            Search { files: &self.opened[*opened], turns: &job.next_file[op.state], stop: &job.stop_flags.stop };
+        let place = self.cursors[op.state].next(op, pick, size, flush, &search, rng);
+        let is_stopped = || job.stop_flags.stop.load(Relaxed);
         let Place { file, offset, length, is_first } =
             place.ok_or_else(|| Some(if is_stopped() { StoppedBy::Control } else { StoppedBy::Exhausted }))?;
         self.keep_opened(op, *opened, file, offset + length, backend);
         let OpenFile { handle, index, bytes } = file;
-        Ok((Spot { handle, index, offset, bytes, is_near: is_first }, length))
+        Ok((TargetPlace { handle, index, offset, bytes, is_near: is_first }, length))
     }
 
     /// A whole file: its request but for the pieces, and its bytes.
@@ -199,26 +205,26 @@ impl Files {
         op: &OpNode,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<(Target, u64), Miss> {
-        let (spot, bytes) = match &op.file {
+    ) -> Result<(Target, u64), NoTarget> {
+        let (place, bytes) = match &op.file {
             FileSource::Slot(slot) => {
                 let file = self.slots[*slot].as_ref().ok_or(None)?;
                 let bytes = self.job.sets[file.set].size_of(file.index);
-                (Spot { handle: file.handle, index: file.index, offset: 0, bytes, is_near: true }, bytes)
+                (TargetPlace { handle: file.handle, index: file.index, offset: 0, bytes, is_near: true }, bytes)
             }
             _ => {
-                let (spot, _) = self.spot_in_set(op, None, 0, true, backend, rng)?;
+                let (place, _) = self.place_in_set(op, None, 0, true, backend, rng)?;
                 if let Some(file) = op.keep.and_then(|slot| self.slots[slot].as_mut()) {
-                    file.at = spot.bytes;
+                    file.at = place.bytes;
                 }
-                let bytes = spot.bytes;
-                (spot, bytes)
+                let bytes = place.bytes;
+                (place, bytes)
             }
         };
-        let kind = self.ways[op.state].request.expect("data operations ask something of the backend");
+        let kind = self.cursors[op.state].request.expect("data operations ask something of the backend");
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        let request = Request { file: spot.handle, kind, offset: 0, length: 0, rw_flags, vectors };
-        Ok((Target { request, index: spot.index, is_settled: false, is_quick: false, is_plain: false }, bytes))
+        let request = Request { file: place.handle, kind, offset: 0, length: 0, rw_flags, vectors };
+        Ok((Target { request, index: place.index, is_fixed: false, reuses_timestamp: false, is_plain: false }, bytes))
     }
 
     /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.
@@ -229,13 +235,13 @@ impl Files {
         length: u64,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<(Handle, u64), Miss> {
+    ) -> Result<(Handle, u64), NoTarget> {
         if let FileSource::Slot(slot) = op.file {
             let file = self.slots[slot].ok_or(None)?;
             return Ok((file.handle, line.map_or(file.at, |entry| entry.offset)));
         }
-        let (spot, _) = self.spot_in_set(op, line, length, length == 0, backend, rng)?;
-        Ok((spot.handle, spot.offset))
+        let (place, _) = self.place_in_set(op, line, length, length == 0, backend, rng)?;
+        Ok((place.handle, place.offset))
     }
 
     /// A file that the worker opened before the start, by its index in the set.
@@ -289,8 +295,8 @@ impl Files {
 
     /// Close the files that were opened before the start.
     pub(super) fn close_opened(&mut self, backend: &mut impl Backend) {
-        for way in &mut self.ways {
-            way.picker.close(backend);
+        for cursor in &mut self.cursors {
+            cursor.picker.close(backend);
         }
         for file in self.opened.drain(..).flatten() {
             backend.close_file(file.handle);
@@ -311,7 +317,7 @@ fn random_in(region: &Region, bytes: u64, align: u64, size: u64, rng: &mut fastr
 }
 
 /// A place in an open file.
-struct Spot {
+struct TargetPlace {
     handle: Handle,
     index: u64,
     offset: u64,

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Request, RequestKind};
 use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
 use crate::job::{JobShared, Transfers};
-use crate::program::op::{Manner, OpNode};
+use crate::program::op::{CallMode, OpNode};
 use crate::sys::cpu_cache;
 
 /// Makes and judges what one worker transfers.
@@ -27,7 +27,7 @@ impl Filler {
     /// For a job's transfers; `first_generation` sets the content of workers apart.
     pub(super) fn new(job: &JobShared, transfers: Transfers, first_generation: u64) -> Self {
         let Transfers { fills, slots } = transfers;
-        let has_pool = job.program.ops().any(|op| op.manner == Manner::Pooled);
+        let has_pool = job.program.ops().any(|op| op.mode == CallMode::Pooled);
         let (stamps, unpooled_bytes) = (Stamps::new(job, slots as usize), job.program.buffer_bytes);
         Self { fills, stamps, generation: first_generation, kept_turn: 0, has_pool, unpooled_bytes }
     }
@@ -44,7 +44,7 @@ impl Filler {
         index: u64,
         backend: &mut impl Backend,
     ) {
-        if op.manner == Manner::KeepsBuffer {
+        if op.mode == CallMode::KeepsBuffer {
             self.change_a_byte(slot, request, backend);
         } else if self.stamps.is_some() || request.kind == RequestKind::Write {
             self.make_content(slot, op, request, FileId { set: set(), index }, backend);
@@ -65,7 +65,7 @@ impl Filler {
 
     #[inline(never)]
     fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file: FileId, backend: &mut impl Backend) {
-        if op.manner == Manner::Pooled {
+        if op.mode == CallMode::Pooled {
             return self.give_pooled(file.set, file.index, request.length, request.offset, backend);
         }
         let buffer = backend.buffer(slot, request.length);

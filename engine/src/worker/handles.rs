@@ -7,7 +7,7 @@ use crate::backend::store::{Handle, Lock};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::plan::Access;
-use crate::program::op::{FileSource, Manner, OpNode};
+use crate::program::op::{CallMode, FileSource, OpNode};
 
 /// What is done by a handle or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +23,15 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
         let Some(file) = self.tools.files.slots[slot].take() else { return Err(self.empty_slot(op)) };
-        let issued_ns = self.gate.meter.begin(op, self.tools.files.ways[op.state].is_quick);
+        let issued_ns = self.admission.meter.begin(op, self.tools.files.cursors[op.state].reuses_timestamp);
         let result = self.tools.backend.close_file(file.handle);
-        Ok(self.gate.meter.ended(issued_ns, result))
+        Ok(self.admission.meter.ended(issued_ns, result))
     }
 
     #[inline(never)]
     pub(super) fn fstat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, _) = self.handle(op, 0)?;
-        Ok(self.gate.meter.timed(op, || self.tools.backend.fstat(file)))
+        Ok(self.admission.meter.timed(op, || self.tools.backend.fstat(file)))
     }
 
     #[inline(never)]
@@ -42,19 +42,19 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             Access::Whole { .. } => (self.handle(op, 0)?.0, 0),
             _ => self.handle(op, length)?,
         };
-        Ok(self.gate.meter.timed(op, || self.tools.backend.fallocate(file, from, length)))
+        Ok(self.admission.meter.timed(op, || self.tools.backend.fallocate(file, from, length)))
     }
 
     #[inline(never)]
     pub(super) fn punch_hole(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, at, length) = self.range(op)?;
-        Ok(self.gate.meter.timed(op, || self.tools.backend.punch_hole(file, at, length)))
+        Ok(self.admission.meter.timed(op, || self.tools.backend.punch_hole(file, at, length)))
     }
 
     #[inline(never)]
     pub(super) fn truncate_at(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, at, _) = self.range(op)?;
-        Ok(self.gate.meter.timed(op, || self.tools.backend.ftruncate(file, at)))
+        Ok(self.admission.meter.timed(op, || self.tools.backend.ftruncate(file, at)))
     }
 
     /// In a slot, what was written last; elsewhere, where the access pattern points.
@@ -63,8 +63,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let (file, at, length) = self.range(op)?;
         let is_slot = matches!(op.file, FileSource::Slot(_)) && self.line.is_none();
         let from = if is_slot { at.saturating_sub(length) } else { at };
-        let waits = op.manner == Manner::Waits;
-        Ok(self.gate.meter.timed(op, || self.tools.backend.sync_file_range(file, from, length, waits)))
+        let waits = op.mode == CallMode::Waits;
+        Ok(self.admission.meter.timed(op, || self.tools.backend.sync_file_range(file, from, length, waits)))
     }
 
     #[inline(never)]
@@ -72,7 +72,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let (file, from, length) = self.range(op)?;
         let backend = &mut self.tools.backend;
         let call = || op.advice.map_or(0, |advice| backend.advise(file, advice, from, length));
-        Ok(self.gate.meter.timed(op, call))
+        Ok(self.admission.meter.timed(op, call))
     }
 
     /// An open file, and the bytes of it that an operation is about: from where, and how many; 0, 0: all.
@@ -85,13 +85,13 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(never)]
     pub(super) fn lock(&mut self, op: &OpNode, lock: Lock) -> Result<Done, StoppedBy> {
         let (file, _) = self.handle(op, 0)?;
-        let done = self.gate.meter.timed(op, || self.tools.backend.lock(file, lock));
+        let done = self.admission.meter.timed(op, || self.tools.backend.lock(file, lock));
         if lock == Lock::Unlocked {
             self.locked.remove(&file);
         } else if done.result >= 0 {
             self.locked.insert(file);
         }
-        self.gate.meter.time_went_by();
+        self.admission.meter.time_went_by();
         Ok(done)
     }
 
@@ -106,8 +106,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || tools.backend.stat(tools.files.from()));
-        self.hand_back(name, done.result);
+        let done = self.admission.meter.timed(op, || tools.backend.stat(tools.files.from()));
+        self.release(name, done.result);
         Ok(done)
     }
 
@@ -142,7 +142,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             // A new value each time: file systems skip one that is there already.
             value.iter_mut().zip(self.turn.to_le_bytes()).for_each(|(byte, new)| *byte = new);
         }
-        let done = self.gate.meter.timed(op, || match (act, file) {
+        let done = self.admission.meter.timed(op, || match (act, file) {
             (Either::Truncate, Some(file)) => backend.ftruncate(file, length),
             (Either::Truncate, None) => backend.truncate(path, length),
             (Either::Chmod, Some(file)) => backend.fchmod(file, mode),
@@ -152,7 +152,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             (Either::Getxattr, Some(file)) => backend.fgetxattr(file, value),
             (Either::Getxattr, None) => backend.getxattr(path, value),
         });
-        self.hand_back(name, done.result);
+        self.release(name, done.result);
         Ok(done.without_bytes())
     }
 

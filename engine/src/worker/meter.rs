@@ -46,7 +46,7 @@ pub(super) struct Group {
 
 /// What has been since the latest look at the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
+enum ClockState {
     /// Nothing that takes time.
     Nothing,
     /// Something that is part of no operation.
@@ -70,7 +70,7 @@ pub(super) struct Meter<T> {
     /// The latest look at the clock.
     last_ns: u64,
     /// What has been since.
-    since: Since,
+    clock_state: ClockState,
     /// When the operation at hand was to begin; [`UNSCHEDULED`] in a closed loop.
     pub(super) intended_ns: u64,
     failures_in_a_row: u32,
@@ -90,7 +90,7 @@ impl<T: Ticks> Meter<T> {
             clock,
             stats,
             last_ns: 0,
-            since: Since::SomeTime,
+            clock_state: ClockState::SomeTime,
             intended_ns: UNSCHEDULED,
             failures_in_a_row: 0,
             errors: HashMap::new(),
@@ -110,16 +110,16 @@ impl<T: Ticks> Meter<T> {
     }
 
     #[inline(always)]
-    pub(super) fn look(&mut self) -> u64 {
+    pub(super) fn read_clock(&mut self) -> u64 {
         self.last_ns = self.clock.now_ns();
-        self.since = Since::Nothing;
+        self.clock_state = ClockState::Nothing;
         self.last_ns
     }
 
     /// Something that is part of no operation took time.
     pub(super) fn time_went_by(&mut self) {
-        if self.since == Since::Nothing {
-            self.since = Since::SomeTime;
+        if self.clock_state == ClockState::Nothing {
+            self.clock_state = ClockState::SomeTime;
         }
     }
 
@@ -130,7 +130,7 @@ impl<T: Ticks> Meter<T> {
 
     /// From the latest look on, a rule of the load itself has it rest until then, with nothing in flight.
     pub(super) fn idle_until(&self, until_ns: u64) {
-        let from_ns = if self.since == Since::Nothing { self.last_ns } else { self.clock.now_ns() };
+        let from_ns = if self.clock_state == ClockState::Nothing { self.last_ns } else { self.clock.now_ns() };
         self.stats.idle.rest(from_ns, until_ns);
     }
 
@@ -141,7 +141,7 @@ impl<T: Ticks> Meter<T> {
 
     /// It goes on.
     pub(super) fn go_on(&mut self) {
-        let now_ns = self.look();
+        let now_ns = self.read_clock();
         self.stats.busy_since_ns.set(now_ns);
     }
 
@@ -169,14 +169,15 @@ impl<T: Ticks> Meter<T> {
     #[inline(always)]
     pub(super) fn begin(&mut self, op: &OpNode, at_once: bool) -> u64 {
         self.start(op);
-        let begins_there = if self.since == Since::Nothing { at_once } else { self.since == Since::OpenEnd };
-        if begins_there { self.last_ns } else { self.look() }
+        let begins_there =
+            if self.clock_state == ClockState::Nothing { at_once } else { self.clock_state == ClockState::OpenEnd };
+        if begins_there { self.last_ns } else { self.read_clock() }
     }
 
     /// The call that was issued at `issued_ns` has ended now.
     #[inline(always)]
     pub(super) fn ended(&mut self, issued_ns: u64, result: i64) -> Done {
-        self.look();
+        self.read_clock();
         Done { issued_ns, result }
     }
 
@@ -187,7 +188,7 @@ impl<T: Ticks> Meter<T> {
         if !leaves_open || result < 0 {
             return self.ended(issued_ns, result);
         }
-        (self.last_ns, self.since) = (issued_ns, Since::OpenEnd);
+        (self.last_ns, self.clock_state) = (issued_ns, ClockState::OpenEnd);
         Done { issued_ns, result }
     }
 

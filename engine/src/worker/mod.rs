@@ -7,13 +7,13 @@
 //! the clock.
 
 mod actions;
+mod admission;
 mod by_name;
 mod data;
 mod files;
 mod filler;
-mod gate;
 mod handles;
-mod in_hand;
+mod leases;
 mod lister;
 mod meter;
 mod names;

@@ -5,24 +5,24 @@
 use super::files::{Files, SlotFile};
 use crate::backend::Backend;
 use crate::backend::store::Handle;
-use crate::files::indices::Lack;
+use crate::files::indices::Unavailable;
 use crate::plan::Pick;
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
-use crate::program::op_rules::{Orders, Works};
+use crate::program::op_rules::{PickOrders, Works};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The file that an operation works on by its name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct InHand {
+pub(super) struct NameLease {
     pub(super) set: usize,
     pub(super) index: u64,
-    hold: Hold,
+    kind: LeaseKind,
 }
 
 /// What the set is to hear when the call has returned.
 #[derive(Debug, Clone, Copy)]
-enum Hold {
+enum LeaseKind {
     /// Nothing: a slot or a script names the file, or nobody removes any.
     Nothing,
     /// It was used.
@@ -35,18 +35,18 @@ enum Hold {
     Turn(u64),
 }
 
-impl InHand {
+impl NameLease {
     /// Whether the set is to hear of it.
     pub(super) fn is_held(&self) -> bool {
-        !matches!(self.hold, Hold::Nothing)
+        !matches!(self.kind, LeaseKind::Nothing)
     }
 }
 
 /// Why there is no name.
 #[derive(Debug)]
-pub(super) enum NoName {
+pub(super) enum NoLease {
     /// None is free, or exists.
-    Lack(Lack),
+    Unavailable(Unavailable),
     /// A directory could not be listed: a negative errno.
     Unlisted(i64),
 }
@@ -59,42 +59,42 @@ impl Files {
         line: Option<Entry>,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<InHand, NoName> {
+    ) -> Result<NameLease, NoLease> {
         let FileSource::Named { set, pick } = &op.file else {
             unreachable!("operations by name have a set");
         };
         let indices = self.job.sets[*set].indices();
-        let (index, hold) = match (line, pick) {
-            (Some(entry), _) => (u64::from(entry.file), Hold::Nothing),
+        let (index, kind) = match (line, pick) {
+            (Some(entry), _) => (u64::from(entry.file), LeaseKind::Nothing),
             (None, Pick::New {}) => {
-                let index = indices.take_new().map_err(NoName::Lack)?;
-                (index, Hold::New(index))
+                let index = indices.take_new().map_err(NoLease::Unavailable)?;
+                (index, LeaseKind::New(index))
             }
-            (None, Pick::Shuffled {}) if op.kind.rules().orders == Orders::OfFree => {
-                let index = indices.take_new().map_err(NoName::Lack)?;
-                (self.ways[op.state].picker.shuffled_name(index), Hold::New(index))
+            (None, Pick::Shuffled {}) if op.kind.rules().orders == PickOrders::OfFree => {
+                let index = indices.take_new().map_err(NoLease::Unavailable)?;
+                (self.cursors[op.state].picker.shuffled_name(index), LeaseKind::New(index))
             }
             (None, Pick::Listed {} | Pick::Shuffled {}) => self.next_in_order(op, *set, backend)?,
             (None, Pick::Existing {}) if op.kind.rules().takes_old() => {
-                let index = indices.take_existing().map_err(NoName::Lack)?;
-                (index, Hold::Old(index))
+                let index = indices.take_existing().map_err(NoLease::Unavailable)?;
+                (index, LeaseKind::Old(index))
             }
             (None, Pick::InTurn {}) => {
-                let index = indices.take_existing().map_err(NoName::Lack)?;
-                (index, Hold::Turn(index))
+                let index = indices.take_existing().map_err(NoLease::Unavailable)?;
+                (index, LeaseKind::Turn(index))
             }
             (None, _) => {
-                let index = self.existing(op, *set, pick, rng).map_err(NoName::Lack)?;
-                (index, if op.is_removable { Hold::Use } else { Hold::Nothing })
+                let index = self.existing(op, *set, pick, rng).map_err(NoLease::Unavailable)?;
+                (index, if op.is_removable { LeaseKind::Use } else { LeaseKind::Nothing })
             }
         };
         self.job.sets[*set].path_into(index, &mut self.path);
-        Ok(InHand { set: *set, index, hold })
+        Ok(NameLease { set: *set, index, kind })
     }
 
     /// One of the files that exist.
     #[inline]
-    fn existing(&mut self, op: &OpNode, set: usize, pick: &Pick, rng: &mut fastrand::Rng) -> Result<u64, Lack> {
+    fn existing(&mut self, op: &OpNode, set: usize, pick: &Pick, rng: &mut fastrand::Rng) -> Result<u64, Unavailable> {
         let state = &self.job.sets[set];
         let existing = state.existing();
         let count = existing.end - existing.start;
@@ -103,45 +103,50 @@ impl Files {
         }
         let place = existing.start
             + match pick {
-                Pick::Random { .. } | Pick::Indexed { .. } => self.ways[op.state].picker.draw(count, rng),
+                Pick::Random { .. } | Pick::Indexed { .. } => self.cursors[op.state].picker.draw(count, rng),
                 Pick::Own {} => u64::from(self.walker.worker) % count,
                 _ => self.job.next_file[op.state].fetch_add(1, Relaxed) % count,
             };
         let index = if op.is_removable { state.indices().begin_use(place) } else { state.index_at(place) };
-        index.ok_or(Lack::InHand)
+        index.ok_or(Unavailable::Leased)
     }
 
     /// The next file of an order in which each comes once.
-    fn next_in_order(&mut self, op: &OpNode, set: usize, backend: &mut impl Backend) -> Result<(u64, Hold), NoName> {
+    fn next_in_order(
+        &mut self,
+        op: &OpNode,
+        set: usize,
+        backend: &mut impl Backend,
+    ) -> Result<(u64, LeaseKind), NoLease> {
         let state = &self.job.sets[set];
         let turns = &self.job.next_file[op.state];
-        let next = self.ways[op.state].picker.next_in_order(backend, state, turns, &mut self.path);
-        let index = next.map_err(NoName::Unlisted)?.ok_or(NoName::Lack(Lack::Nothing))?;
+        let next = self.cursors[op.state].picker.next_in_order(backend, state, turns, &mut self.path);
+        let index = next.map_err(NoLease::Unlisted)?.ok_or(NoLease::Unavailable(Unavailable::Nothing))?;
         // How many are gone is what the set counts; which, only an order that takes all can leave open.
         let taken = if op.kind.rules().takes_old() { state.indices().take_any() } else { None };
-        Ok((index, taken.map_or(Hold::Nothing, Hold::Old)))
+        Ok((index, taken.map_or(LeaseKind::Nothing, LeaseKind::Old)))
     }
 
     /// The file of a slot, and its handle; for what works on a path, no handle and the path in `self.path`. None: it is empty.
-    pub(super) fn in_slot(&mut self, op: &OpNode, slot: usize) -> Option<(Option<Handle>, InHand)> {
+    pub(super) fn in_slot(&mut self, op: &OpNode, slot: usize) -> Option<(Option<Handle>, NameLease)> {
         let file = self.slots[slot]?;
         let by_path = op.kind.rules().works == Works::OnPath;
         let handle = (file.handle != Handle::NONE && !by_path).then_some(file.handle);
         if handle.is_none() {
             self.job.sets[file.set].path_into(file.index, &mut self.path);
         }
-        Some((handle, InHand { set: file.set, index: file.index, hold: Hold::Nothing }))
+        Some((handle, NameLease { set: file.set, index: file.index, kind: LeaseKind::Nothing }))
     }
 
     /// Keep a name in the operation's slot, if it has one.
-    pub(super) fn keep_name(&mut self, op: &OpNode, name: InHand, backend: &mut impl Backend) {
+    pub(super) fn keep_name(&mut self, op: &OpNode, name: NameLease, backend: &mut impl Backend) {
         let file = SlotFile { handle: Handle::NONE, is_owned: false, set: name.set, index: name.index, at: 0 };
         self.keep(op, file, backend);
     }
 
     /// Keep a file that was opened in the operation's slot, which is empty; [`Handle::NONE`]: its open has failed.
     #[inline]
-    pub(super) fn keep_open(&mut self, op: &OpNode, name: InHand, handle: Handle) {
+    pub(super) fn keep_open(&mut self, op: &OpNode, name: NameLease, handle: Handle) {
         let file = SlotFile { handle, is_owned: handle != Handle::NONE, set: name.set, index: name.index, at: 0 };
         if let Some(slot) = op.keep {
             self.slots[slot] = Some(file);
@@ -149,20 +154,20 @@ impl Files {
     }
 
     /// The names that a file goes from and to, where both are known at once: in a script, or when it moves.
-    pub(super) fn both_names(&self, op: &OpNode, line: Option<Entry>) -> Result<(InHand, InHand), Lack> {
+    pub(super) fn both_names(&self, op: &OpNode, line: Option<Entry>) -> Result<(NameLease, NameLease), Unavailable> {
         let set = self.set_of(op);
-        let in_hand = |index, hold| InHand { set, index, hold };
+        let leases = |index, kind| NameLease { set, index, kind };
         if let Some(entry) = line {
-            return Ok((in_hand(u64::from(entry.file), Hold::Nothing), in_hand(entry.offset, Hold::Nothing)));
+            return Ok((leases(u64::from(entry.file), LeaseKind::Nothing), leases(entry.offset, LeaseKind::Nothing)));
         }
         let (from, to) = self.job.sets[set].indices().take_move()?;
-        Ok((in_hand(from, Hold::Old(from)), in_hand(to, Hold::New(to))))
+        Ok((leases(from, LeaseKind::Old(from)), leases(to, LeaseKind::New(to))))
     }
 
     /// A free name of a set.
-    pub(super) fn new_name(&self, set: usize) -> Result<InHand, Lack> {
+    pub(super) fn new_name(&self, set: usize) -> Result<NameLease, Unavailable> {
         let index = self.job.sets[set].indices().take_new()?;
-        Ok(InHand { set, index, hold: Hold::New(index) })
+        Ok(NameLease { set, index, kind: LeaseKind::New(index) })
     }
 
     /// The path of one of the set's directories, in `self.path`.
@@ -185,22 +190,22 @@ impl Files {
     /// The call on a name has returned `result`. A name that was to be made and is there counts as existing, one that was to
     /// be removed and is not there as free: the next worker that gets it shall not fail as well.
     #[inline(always)]
-    pub(super) fn hand_back(&self, name: InHand, result: i64) {
+    pub(super) fn release(&self, name: NameLease, result: i64) {
         if name.is_held() {
-            self.tell_set(name, result);
+            self.report_to_set(name, result);
         }
     }
 
     #[inline(never)]
-    fn tell_set(&self, name: InHand, result: i64) {
+    fn report_to_set(&self, name: NameLease, result: i64) {
         let indices = self.job.sets[name.set].indices();
-        match name.hold {
-            Hold::Nothing => {}
-            Hold::Use => indices.end_use(name.index),
-            Hold::New(index) if result >= 0 || result == -i64::from(libc::EEXIST) => indices.made(index),
-            Hold::New(index) => indices.not_made(index),
-            Hold::Old(index) if result >= 0 || result == -i64::from(libc::ENOENT) => indices.gone(index),
-            Hold::Old(index) | Hold::Turn(index) => indices.not_gone(index),
+        match name.kind {
+            LeaseKind::Nothing => {}
+            LeaseKind::Use => indices.end_use(name.index),
+            LeaseKind::New(index) if result >= 0 || result == -i64::from(libc::EEXIST) => indices.made(index),
+            LeaseKind::New(index) => indices.not_made(index),
+            LeaseKind::Old(index) if result >= 0 || result == -i64::from(libc::ENOENT) => indices.gone(index),
+            LeaseKind::Old(index) | LeaseKind::Turn(index) => indices.not_gone(index),
         }
     }
 }

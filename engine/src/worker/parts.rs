@@ -1,6 +1,6 @@
 //! The parts of a worker: a gate that lets operations begin and counts them, and the tools that they are carried out with.
 
-use super::gate::Gate;
+use super::admission::Admission;
 use super::tools::Tools;
 use crate::backend::Backend;
 use crate::backend::store::Handle;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// One worker, ready to run.
 pub struct Worker<B: Backend, T: Ticks = Clock> {
-    pub(super) gate: Gate<T>,
+    pub(super) admission: Admission<T>,
     pub(super) tools: Tools<B>,
     pub(super) rng: fastrand::Rng,
     /// The line of a script that is being carried out.
@@ -56,7 +56,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             is_made: false,
             locked: BTreeSet::new(),
             turn: u64::from(walker.worker) << 40,
-            gate: Gate::new(clock, stats, job),
+            admission: Admission::new(clock, stats, job),
         })
     }
 

@@ -50,8 +50,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn run_queued(&mut self, source: Source, depth: usize) -> Result<(), StoppedBy> {
         let places = vec![Place { op: None, length: 0, intended_ns: UNSCHEDULED }; depth];
         let (free, fresh) = ((0..depth).rev().collect(), Vec::with_capacity(depth));
-        let drawn = source.only_op().and_then(|op| Some((op, self.tools.files.drawn(op)?)));
-        let batch = self.gate.job.program.batch;
+        let drawn = source.only_op().and_then(|op| Some((op, self.tools.files.uniform_only(op)?)));
+        let batch = self.admission.job.program.batch;
         let mut queue = Queue { source, places, free, fresh, batch, was_full: false, ending: None, drawn, ahead: 0 };
         let mut done: Vec<Completion> = Vec::with_capacity(depth);
         loop {
@@ -60,12 +60,12 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 if let Some(why) = queue.ending {
                     return Err(why);
                 }
-                self.gate.wait_until_due()?;
+                self.admission.wait_until_due()?;
                 continue;
             }
             self.start(&mut queue);
             self.reap(&mut done, &queue)?;
-            if let Err(why) = self.gate.check() {
+            if let Err(why) = self.admission.check() {
                 queue.ending.get_or_insert(why);
             }
             self.take(&mut done, &mut queue);
@@ -85,7 +85,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             if self.put_drawn(queue) {
                 continue;
             }
-            if !self.gate.is_due() {
+            if !self.admission.is_due() {
                 break;
             }
             if let Err(why) = self.put(queue) {
@@ -98,7 +98,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// What was put in since the last submission goes to the kernel now.
     #[inline(always)]
     fn start(&mut self, queue: &mut Queue) {
-        self.gate.meter.start_in(&queue.fresh);
+        self.admission.meter.start_in(&queue.fresh);
         queue.fresh.clear();
     }
 
@@ -111,7 +111,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             return false;
         }
         if queue.ahead == 0 {
-            queue.ahead = self.gate.take_ahead(op.counts);
+            queue.ahead = self.admission.take_ahead(op.counts);
         }
         let room = queue.free.len().min(queue.batch.submit as usize - queue.fresh.len());
         let count = room.min(queue.ahead as usize);
@@ -132,27 +132,27 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let slot = *queue.free.last().expect("there is a free place");
         let op = self.admit_next(&mut queue.source)?;
         let tools = &mut self.tools;
-        let target = match tools.files.settled(op, &mut self.rng) {
+        let target = match tools.files.fixed_request(op, &mut self.rng) {
             Some(target) => target,
             None => tools.files.target(op, None, &mut tools.backend, &mut self.rng),
         };
         let target = target.map_err(|miss| self.missed(op, miss))?;
-        self.gate.admit_bytes(target.request.length as u64)?;
-        self.gate.meter.intended_ns = UNSCHEDULED;
+        self.admission.admit_bytes(target.request.length as u64)?;
+        self.admission.meter.intended_ns = UNSCHEDULED;
         if op.counts {
-            self.gate.take_arrival();
+            self.admission.take_arrival();
         }
         let tools = &mut self.tools;
         let set = || tools.files.set_of(op);
         tools.filler.prepare(slot, op, target.request, set, target.index, &mut tools.backend);
         let place = &mut queue.places[slot];
-        place.intended_ns = self.gate.meter.intended_ns;
+        place.intended_ns = self.admission.meter.intended_ns;
         let is_same = place.op.is_some_and(|before| std::ptr::eq(before, op));
-        if is_same && target.is_settled && place.length == target.request.length {
+        if is_same && target.is_fixed && place.length == target.request.length {
             tools.backend.submit_again(slot, target.request);
         } else {
             tools.backend.submit(slot, target.request);
-            self.gate.meter.take_place(slot, op);
+            self.admission.meter.take_place(slot, op);
             (place.op, place.length) = (Some(op), target.request.length);
         }
         queue.fresh.push(slot);
@@ -168,14 +168,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             match source.next(&mut self.rng) {
                 Step::Op(op, _) => break op,
                 Step::Pass => {
-                    self.gate.pass()?;
+                    self.admission.pass()?;
                     source.again();
                 }
                 _ => unreachable!("the compiler refuses these with a queue"),
             }
         };
         if op.counts {
-            self.gate.admit()?;
+            self.admission.admit()?;
         }
         Ok(op)
     }
@@ -185,12 +185,12 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn reap(&mut self, done: &mut Vec<Completion>, queue: &Queue) -> Result<(), StoppedBy> {
         let waits_for_arrival = queue.ending.is_none() && !queue.free.is_empty();
         let within = waits_for_arrival
-            .then(|| Duration::from_nanos(self.gate.nap_end_ns().saturating_sub(self.gate.meter.last_ns())));
+            .then(|| Duration::from_nanos(self.admission.nap_end_ns().saturating_sub(self.admission.meter.last_ns())));
         let Batch { complete_min, complete_max, .. } = queue.batch;
         let at_least = queue.in_flight().min(complete_min as usize);
         let at_most = complete_max.map_or(usize::MAX, |most| most as usize);
         let reaped = self.tools.backend.complete(done, Wait { at_least, at_most, within });
-        self.gate.meter.reaped(done.len(), queue.in_flight());
+        self.admission.meter.reaped(done.len(), queue.in_flight());
         self.or_give_up(reaped)
     }
 
@@ -198,7 +198,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn or_give_up(&mut self, entered: io::Result<()>) -> Result<(), StoppedBy> {
         entered.map_err(|error| {
             let why = format!("the queue of {}", B::NAME);
-            self.gate.meter.give_up(why, error.raw_os_error().unwrap_or(libc::EIO))
+            self.admission.meter.give_up(why, error.raw_os_error().unwrap_or(libc::EIO))
         })
     }
 
@@ -213,18 +213,18 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 Some((op, (request, _))) if result == request.length as i64 => op,
                 _ => {
                     let op = place.op.expect("only what was submitted completes");
-                    self.gate.meter.moved(result, place.length);
+                    self.admission.meter.moved(result, place.length);
                     let tools = &mut self.tools;
                     tools.filler.settle(slot, op, result, &mut tools.backend);
                     op
                 }
             };
-            if let Err(why) = self.gate.meter.end_in(slot, op, place.intended_ns, result, &mut batch) {
+            if let Err(why) = self.admission.meter.end_in(slot, op, place.intended_ns, result, &mut batch) {
                 queue.ending.get_or_insert(why);
             }
             queue.free.push(slot);
         }
-        self.gate.meter.end_batch(&mut batch);
+        self.admission.meter.end_batch(&mut batch);
         done.clear();
     }
 }

@@ -11,21 +11,21 @@ use std::sync::Arc;
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Run from `start_ns`, and `delay_ns` more, to a stop, at the pace of `pacer`.
     pub fn run(&mut self, start_ns: u64, delay_ns: u64, queue_depth: u32, pacer: Pacer) -> Ended {
-        let job = Arc::clone(&self.gate.job);
-        self.gate.open(start_ns, delay_ns, pacer);
+        let job = Arc::clone(&self.admission.job);
+        self.admission.open(start_ns, delay_ns, pacer);
         let own_start_ns = start_ns.saturating_add(delay_ns);
         let walker = self.tools.files.walker;
         let source = Source::new(&job.program, walker.worker, walker.workers, job.limits.has_passes());
-        let flow = self.gate.wait_for_own_start(own_start_ns).and_then(|()| match queue_depth {
+        let flow = self.admission.wait_for_own_start(own_start_ns).and_then(|()| match queue_depth {
             0 | 1 => self.run_serial(source, own_start_ns),
             depth => self.run_queued(source, depth as usize),
         });
         let stopped_by = flow.expect_err("a worker goes on until something ends it");
         self.give_locks_back();
         self.tools.files.close_slots(&mut self.tools.backend);
-        self.gate.shut(stopped_by);
+        self.admission.shut(stopped_by);
         let name_of = |state: usize| job.program.name_of(state).to_owned();
-        let meter = &self.gate.meter;
+        let meter = &self.admission.meter;
         let bad_blocks = self.tools.filler.take_bad_blocks();
         Ended {
             stopped_by,

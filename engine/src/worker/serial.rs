@@ -14,17 +14,17 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         loop {
             match source.next(&mut self.rng) {
                 Step::Op(op, is_last) => {
-                    self.gate.check()?;
+                    self.admission.check()?;
                     if !self.op(op, false)? {
                         source.break_off();
                     }
                     if is_last {
-                        self.gate.pass()?;
+                        self.admission.pass()?;
                         source.again();
                     }
                 }
                 Step::Pass => {
-                    self.gate.pass()?;
+                    self.admission.pass()?;
                     source.again();
                 }
                 Step::Member(op) => {
@@ -35,26 +35,26 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 Step::Begin(group) => {
                     let (group, is_outermost) = source.begin_group(group);
                     if is_outermost {
-                        self.gate.check()?;
+                        self.admission.check()?;
                     }
                     if group.counts && self.line.is_none() {
-                        self.gate.admit()?;
-                        self.gate.arrive()?;
+                        self.admission.admit()?;
+                        self.admission.arrive()?;
                     }
-                    self.gate.meter.begin_group(group);
+                    self.admission.meter.begin_group(group);
                 }
                 Step::End(is_last) => {
-                    self.gate.meter.end_group();
+                    self.admission.meter.end_group();
                     source.end_group();
                     if is_last {
-                        self.gate.pass()?;
+                        self.admission.pass()?;
                         source.again();
                     }
                 }
-                Step::Look => self.gate.check()?,
+                Step::Look => self.admission.check()?,
                 Step::Action(action) => {
-                    self.gate.check()?;
-                    self.gate.act(action, &mut self.rng)?;
+                    self.admission.check()?;
+                    self.admission.act(action, &mut self.rng)?;
                 }
                 Step::Exhausted => return Err(StoppedBy::Exhausted),
                 Step::Line => self.begin_line(source.line(), start_ns)?,
@@ -66,11 +66,11 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(always)]
     fn op(&mut self, op: &OpNode, in_group: bool) -> Result<bool, StoppedBy> {
         if op.counts && !(in_group && self.line.is_some()) {
-            self.gate.admit()?;
-            self.gate.arrive()?;
+            self.admission.admit()?;
+            self.admission.arrive()?;
         }
         let done = self.carry_out(op, in_group)?;
-        self.gate.meter.end(op, done, in_group)
+        self.admission.meter.end(op, done, in_group)
     }
 
     #[inline(never)]
@@ -80,18 +80,18 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// The line of a script comes next, when it is due.
     fn begin_line(&mut self, line: Line, start_ns: u64) -> Result<(), StoppedBy> {
-        self.gate.check()?;
+        self.admission.check()?;
         let Line { entry, chunk_bytes, makes_first, counts } = line;
-        self.gate.arrive_at((entry.due_ns > 0).then_some(start_ns.saturating_add(entry.due_ns)))?;
+        self.admission.arrive_at((entry.due_ns > 0).then_some(start_ns.saturating_add(entry.due_ns)))?;
         if counts {
-            self.gate.admit()?;
+            self.admission.admit()?;
         }
         (self.line, self.line_chunk_bytes, self.is_made) = (Some(entry), chunk_bytes, makes_first.is_some());
         if let Some(set) = makes_first {
             let tools = &mut self.tools;
             let (index, length) = (u64::from(entry.file), entry.size as usize);
             tools.filler.give_pooled(set, index, length, entry.offset, &mut tools.backend);
-            self.gate.meter.time_went_by();
+            self.admission.meter.time_went_by();
         }
         Ok(())
     }

@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::files::open_files::OpenFile;
 use crate::job::JobShared;
 use crate::plan::{Access, Pick};
-use crate::program::op::{FileSource, Manner, OpNode};
-use crate::program::op_rules::Orders;
+use crate::program::op::{CallMode, FileSource, OpNode};
+use crate::program::op_rules::PickOrders;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Where the operations of one node have got to.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct OpCursor {
     /// What its operations ask of the backend, if it is of data.
     pub(super) request: Option<RequestKind>,
-    pub(super) settled: Option<Settled>,
+    pub(super) fixed: Option<FixedRequest>,
     pub(super) picker: Picker,
     /// By file.
     walks: Vec<Offsets>,
@@ -25,15 +25,15 @@ pub(super) struct Way {
     file: usize,
     /// Whether finding its file and place takes less time than a look at the clock, and nothing is done to its buffer: it
     /// may then begin where the operation before ended.
-    pub(super) is_quick: bool,
+    pub(super) reuses_timestamp: bool,
     /// Whether what it transfers is neither made, judged nor cooled.
     pub(super) is_plain: bool,
 }
 
 /// Operations whose file and size never change: one file of the worker's own, one size, no slot. Most benchmarks are made
-/// of them, so what does not change is settled before the start, and only the offset is left for the op loop.
+/// of them, so what does not change is fixed before the start, and only the offset is left for the op loop.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct FixedRequest {
     /// All of the next request but its offset, and at the end of a region its length.
     request: Request,
     size: u64,
@@ -43,7 +43,7 @@ pub(super) struct Settled {
     uniform: Option<Uniform>,
 }
 
-impl Settled {
+impl FixedRequest {
     /// For an operation over the files that its worker opened, if it is of the kind; `walk` is the first file's.
     fn new(op: &OpNode, files: &[OpenFile], walk: &Offsets) -> Option<Self> {
         let FileSource::Opened { pick: Pick::Own {}, .. } = op.file else { return None };
@@ -59,7 +59,7 @@ impl Settled {
     }
 
     /// All of a request but its offset, and what draws that, if nothing else changes.
-    pub(super) fn drawn(&self) -> Option<(Request, Uniform)> {
+    pub(super) fn uniform_only(&self) -> Option<(Request, Uniform)> {
         self.uniform.map(|uniform| (self.request, uniform))
     }
 
@@ -91,30 +91,30 @@ pub(super) struct Place {
     pub(super) is_first: bool,
 }
 
-impl Way {
-    /// The ways of all operations of a job, by their state.
+impl OpCursor {
+    /// The cursors of all operations of a job, by their state.
     pub(super) fn all(job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Vec<Self>> {
         job.program.ops().map(|op| Self::new(op, job, opened, walker)).collect()
     }
 
     fn new(op: &OpNode, job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Self> {
-        let mut way = Self {
+        let mut cursor = Self {
             request: op.kind.rules().request,
-            settled: None,
+            fixed: None,
             picker: Picker::Even,
             walks: Vec::new(),
             file: usize::MAX,
-            is_quick: true,
+            reuses_timestamp: true,
             is_plain: true,
         };
         match &op.file {
             FileSource::Named { set, pick } => {
-                let takes_new = op.kind.rules().orders == Orders::OfFree;
-                way.picker = Picker::of_names(pick, &job.sets[*set], op.state as u64, takes_new)?;
+                let takes_new = op.kind.rules().orders == PickOrders::OfFree;
+                cursor.picker = Picker::of_names(pick, &job.sets[*set], op.state as u64, takes_new)?;
             }
             FileSource::Opened { opened: position, pick } => {
                 let set_seed = job.sets[job.program.opened[*position].set].content_seed();
-                way.picker = Picker::new(pick, set_seed)?;
+                cursor.picker = Picker::new(pick, set_seed)?;
                 let access = single_pass(&op.access, pick);
                 let seed = walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9);
                 let walk = |file: &OpenFile| {
@@ -124,24 +124,24 @@ impl Way {
                     Ok(walk.along(&job.streams[*position], file.index))
                 };
                 let files = &opened[*position];
-                way.walks = files.iter().map(walk).collect::<Result<_>>()?;
+                cursor.walks = files.iter().map(walk).collect::<Result<_>>()?;
                 if job.program.script.is_none() {
-                    way.settled = way.walks.first().and_then(|walk| Settled::new(op, files, walk));
+                    cursor.fixed = cursor.walks.first().and_then(|walk| FixedRequest::new(op, files, walk));
                 }
             }
             FileSource::Slot(_) => {}
         }
-        let is_drawn_quickly = matches!(way.picker, Picker::Even) && way.walks.iter().all(Offsets::is_quick);
+        let is_drawn_quickly = matches!(cursor.picker, Picker::Even) && cursor.walks.iter().all(Offsets::is_quick);
         let needs_nothing = if job.program.script.is_some() {
             // Where it goes is in its line.
-            job.advice.is_none() && op.manner != Manner::Pooled && !op.kind.rules().writes() && !op.cold_buffer
+            job.advice.is_none() && op.mode != CallMode::Pooled && !op.kind.rules().writes() && !op.cold_buffer
         } else {
             op.is_ready && op.size.is_fixed().is_some() && op.keep.is_none() && is_drawn_quickly
         };
-        way.is_quick = needs_nothing && !job.has_stamps();
+        cursor.reuses_timestamp = needs_nothing && !job.has_stamps();
         let is_script = job.program.script.is_some();
-        way.is_plain = !(is_script || job.has_stamps() || op.cold_buffer || op.kind.rules().writes());
-        Ok(way)
+        cursor.is_plain = !(is_script || job.has_stamps() || op.cold_buffer || op.kind.rules().writes());
+        Ok(cursor)
     }
 
     /// File, offset and length of the next operation of `size` bytes; None when there is no more, or the worker is to stop.
@@ -206,7 +206,7 @@ impl Way {
     }
 }
 
-/// Whether a way that goes through its file in order starts over there; None: it does not go in order.
+/// Whether a cursor that goes through its file in order starts over there; None: it does not go in order.
 fn wraps(access: &Access) -> Option<bool> {
     match access {
         Access::Sequential { wrap, .. }

@@ -19,14 +19,14 @@ fn all_of(queue: &IndexQueue) -> Vec<u64> {
 fn a_place_is_free_again_once_its_file_is_gone() {
     let indices = indices(3, 3);
 
-    assert_eq!(indices.take_new(), Err(Lack::Nothing));
+    assert_eq!(indices.take_new(), Err(Unavailable::Nothing));
     assert_eq!(indices.take_existing(), Ok(0));
-    assert_eq!(indices.take_new(), Err(Lack::InHand));
+    assert_eq!(indices.take_new(), Err(Unavailable::Leased));
     indices.gone(0);
     assert_eq!(indices.take_new(), Ok(3));
-    assert_eq!(indices.take_new(), Err(Lack::InHand));
+    assert_eq!(indices.take_new(), Err(Unavailable::Leased));
     indices.made(3);
-    assert_eq!((indices.take_new(), indices.existing()), (Err(Lack::Nothing), 1..4));
+    assert_eq!((indices.take_new(), indices.existing()), (Err(Unavailable::Nothing), 1..4));
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn moves_go_round_the_free_places_and_keep_the_count() {
 
 #[test]
 fn where_all_or_none_exist_there_is_nothing_to_move() {
-    assert_eq!(indices(4, 4).take_move(), Err(Lack::Nothing));
-    assert_eq!(indices(4, 0).take_move(), Err(Lack::Nothing));
+    assert_eq!(indices(4, 4).take_move(), Err(Unavailable::Nothing));
+    assert_eq!(indices(4, 0).take_move(), Err(Unavailable::Nothing));
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn what_is_used_is_not_taken_until_its_use_ends() {
     let indices = indices(2, 2);
     let first = indices.begin_use(0).unwrap();
 
-    assert_eq!((indices.take_existing(), indices.take_existing()), (Err(Lack::InHand), Ok(1)));
-    assert_eq!((indices.take_existing(), indices.take_move()), (Err(Lack::InHand), Err(Lack::InHand)));
+    assert_eq!((indices.take_existing(), indices.take_existing()), (Err(Unavailable::Leased), Ok(1)));
+    assert_eq!((indices.take_existing(), indices.take_move()), (Err(Unavailable::Leased), Err(Unavailable::Leased)));
     indices.end_use(first);
     assert_eq!(indices.take_existing(), Ok(0));
 }
@@ -126,15 +126,15 @@ fn take(indices: &Indices, act: Act) -> Option<Hand> {
     }
 }
 
-fn hand_back(indices: &Indices, hand: Hand, succeeded: bool) {
+fn release(indices: &Indices, hand: Hand, succeeded: bool) {
     match (hand, succeeded) {
         (Hand::New(index), true) => indices.made(index),
         (Hand::New(index), false) => indices.not_made(index),
         (Hand::Old(index), true) => indices.gone(index),
         (Hand::Old(index), false) => indices.not_gone(index),
         (Hand::Move(from, to), _) => {
-            hand_back(indices, Hand::Old(from), succeeded);
-            hand_back(indices, Hand::New(to), succeeded);
+            release(indices, Hand::Old(from), succeeded);
+            release(indices, Hand::New(to), succeeded);
         }
         (Hand::Use(index), _) => indices.end_use(index),
     }
@@ -166,7 +166,7 @@ proptest! {
                         prop_assert!(made.is_none_or(|index| directory.insert(index % most)), "EEXIST {made:?}");
                         prop_assert!(removed.is_none_or(|index| directory.remove(&(index % most))), "ENOENT {removed:?}");
                     }
-                    hand_back(&indices, hand, succeeded);
+                    release(&indices, hand, succeeded);
                     hands[worker] = None;
                 }
                 _ => {}
@@ -210,12 +210,12 @@ impl Directory {
 }
 
 /// Take, looking again while others have what is wanted.
-fn wait_for<T>(take: impl Fn() -> Result<T, Lack>) -> T {
+fn wait_for<T>(take: impl Fn() -> Result<T, Unavailable>) -> T {
     loop {
         match take() {
             Ok(taken) => return taken,
-            Err(Lack::InHand) => std::thread::yield_now(),
-            Err(Lack::Nothing) => panic!("there is always one, in some hand or other"),
+            Err(Unavailable::Leased) => std::thread::yield_now(),
+            Err(Unavailable::Nothing) => panic!("there is always one, in some hand or other"),
         }
     }
 }
@@ -233,7 +233,7 @@ fn work(indices: &Indices, directory: &Directory, turns: u64) {
         let used = wait_for(|| {
             let places = indices.existing();
             let count = places.end - places.start;
-            indices.begin_use(places.start + turn % count.max(1)).ok_or(Lack::InHand)
+            indices.begin_use(places.start + turn % count.max(1)).ok_or(Unavailable::Leased)
         });
         directory.look_up(used);
         indices.end_use(used);
@@ -289,8 +289,8 @@ fn every_index_is_created_once_and_deleted_once_by_many_threads() {
                                 old.push(index);
                             }
                         }
-                        Err(Lack::InHand) => std::thread::yield_now(),
-                        Err(Lack::Nothing) => break,
+                        Err(Unavailable::Leased) => std::thread::yield_now(),
+                        Err(Unavailable::Nothing) => break,
                     }
                 }
                 let mut all = taken.lock().unwrap();

@@ -25,7 +25,7 @@ impl<T: Ticks> Meter<T> {
     /// What was put into these places goes to the kernel now.
     #[inline]
     pub(in crate::worker) fn start_in(&mut self, places: &[usize]) {
-        let now_ns = self.look();
+        let now_ns = self.read_clock();
         let stats: &WorkerCounters = &self.stats;
         stats.started.add(places.len() as u64);
         stats.submissions.add(places.len() as u64);
@@ -37,7 +37,7 @@ impl<T: Ticks> Meter<T> {
     /// A wait for completions has ended now, with so many in flight until then.
     #[inline]
     pub(in crate::worker) fn reaped(&mut self, completions: usize, in_flight: usize) {
-        self.look();
+        self.read_clock();
         let stats: &WorkerCounters = &self.stats;
         stats.reaps.add(u64::from(completions > 0));
         stats.depth_sum.add((completions * in_flight) as u64);

@@ -3,8 +3,8 @@
 use super::meter::Meter;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
-use crate::files::indices::Lack;
-use crate::job::{JobShared, Orders};
+use crate::files::indices::Unavailable;
+use crate::job::{JobShared, StopFlags};
 use crate::pace::limits::LocalLimits;
 use crate::pace::pacing::{Pacer, UNSCHEDULED};
 use crate::stats::WorkerStats;
@@ -18,7 +18,7 @@ const LOOKS_AWAKE: u32 = 100;
 const SHORT_NAP_NS: u64 = 50_000;
 
 /// What lets operations begin, and what counts them.
-pub(super) struct Gate<T> {
+pub(super) struct Admission<T> {
     pub(super) meter: Meter<T>,
     pub(super) job: Arc<JobShared>,
     limits: LocalLimits,
@@ -29,7 +29,7 @@ pub(super) struct Gate<T> {
     pub(super) told: Vec<(u64, u64)>,
 }
 
-impl<T: Ticks> Gate<T> {
+impl<T: Ticks> Admission<T> {
     pub(super) fn new(clock: T, stats: Arc<WorkerStats>, job: Arc<JobShared>) -> Self {
         let meter = Meter::new(clock, stats, job.program.operations, job.program.laps.len());
         let paid = vec![0.0; job.coordination.buckets()];
@@ -80,17 +80,17 @@ impl<T: Ticks> Gate<T> {
     /// Set when the worker is to stop.
     #[inline(always)]
     pub(super) fn stop(&self) -> &AtomicBool {
-        &self.job.orders.stop
+        &self.job.stop_flags.stop
     }
 
     /// Whether to go on, from the latest look at the clock.
     #[inline(always)]
     pub(super) fn check(&self) -> Result<(), StoppedBy> {
-        let orders: &Orders = &self.job.orders;
-        if orders.stop.load(Relaxed) {
+        let stop_flags: &StopFlags = &self.job.stop_flags;
+        if stop_flags.stop.load(Relaxed) {
             return Err(StoppedBy::Control);
         }
-        if orders.time_is_up.load(Relaxed) {
+        if stop_flags.time_is_up.load(Relaxed) {
             return Err(StoppedBy::Steady);
         }
         self.limits.check_time(self.meter.last_ns())
@@ -205,20 +205,20 @@ impl<T: Ticks> Gate<T> {
             self.check()?;
             let next_ns = self.meter.last_ns() + longest_ns;
             pass(&self.meter.clock, until_ns.min(next_ns).min(self.limits.deadline_ns()));
-            self.meter.look();
+            self.meter.read_clock();
         }
         Ok(())
     }
 
     /// What `take` gives, as soon as other workers let go of it: between operations, so the wait is in no latency.
     #[inline]
-    pub(super) fn awaited<A>(&mut self, mut take: impl FnMut() -> Result<A, Lack>) -> Result<A, StoppedBy> {
+    pub(super) fn awaited<A>(&mut self, mut take: impl FnMut() -> Result<A, Unavailable>) -> Result<A, StoppedBy> {
         let mut looks = 0;
         loop {
             match take() {
                 Ok(taken) => return Ok(taken),
-                Err(Lack::Nothing) => return Err(StoppedBy::Exhausted),
-                Err(Lack::InHand) => self.wait_for_others(looks)?,
+                Err(Unavailable::Nothing) => return Err(StoppedBy::Exhausted),
+                Err(Unavailable::Leased) => self.wait_for_others(looks)?,
             }
             looks += 1;
         }

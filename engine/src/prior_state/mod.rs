@@ -12,10 +12,10 @@ mod grown_directories;
 mod holes;
 mod work;
 
-use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::files::fileset::FileSetState;
 use crate::program::op::Program;
+use crate::warning_id::WarningId;
 use freed_inodes::Before;
 use std::sync::Arc;
 use work::Work;
@@ -24,13 +24,13 @@ use work::Work;
 const EXT_MAGIC: i64 = 0xEF53;
 
 /// What is to be looked at when a phase is over.
-pub struct Past<'a> {
+pub struct PriorState<'a> {
     sets: &'a [Arc<FileSetState>],
     work: Work,
     before: Vec<Before>,
 }
 
-impl<'a> Past<'a> {
+impl<'a> PriorState<'a> {
     /// Note what the programs of a phase work on, and how the file systems stand. Just before it starts.
     pub fn before(sets: &'a [Arc<FileSetState>], programs: &[Program]) -> Self {
         let work = Work::of(programs);
@@ -39,21 +39,21 @@ impl<'a> Past<'a> {
     }
 
     /// Say what the phase found. When it is over.
-    pub fn tell(&self, emitter: &Emitter, phase_index: u32) {
+    pub fn report(&self, emitter: &Emitter, phase_index: u32) {
         let tell = |concern, text| emitter.warn(Some(phase_index), concern, text);
         for before in &self.before {
             if let Some(text) = before.passed_by(self.sets) {
-                tell(Concern::FreedInodes, text);
+                tell(WarningId::FreedInodes, text);
             }
         }
         for &set in &self.work.looks_up {
-            if let Some(text) = grown_directories::told(&self.sets[set], self.work.changes_names.contains(&set)) {
-                tell(Concern::GrownDirectory, text);
+            if let Some(text) = grown_directories::describe(&self.sets[set], self.work.changes_names.contains(&set)) {
+                tell(WarningId::GrownDirectory, text);
             }
         }
         for &set in &self.work.reads_alone {
-            if let Some(text) = holes::told(&self.sets[set]) {
-                tell(Concern::Holes, text);
+            if let Some(text) = holes::describe(&self.sets[set]) {
+                tell(WarningId::Holes, text);
             }
         }
     }

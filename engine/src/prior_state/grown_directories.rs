@@ -18,7 +18,7 @@ const GROWN: u64 = 10;
 const ENTRY_BYTES: u64 = 8;
 
 /// The directory that has grown the most, in words. Where the phase changes names, each of the set may have been there.
-pub fn told(state: &FileSetState, changes_names: bool) -> Option<String> {
+pub fn describe(state: &FileSetState, changes_names: bool) -> Option<String> {
     if posix::kind_of_file_system(state.root().as_fd()) != EXT_MAGIC {
         return None;
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a reader of the numbers should know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Concern {
+pub enum WarningId {
     /// Linux AIO through the page cache.
     AioBuffered,
     /// Linux AIO without asynchronous flushes.
@@ -61,7 +61,7 @@ pub enum Concern {
 
 use Severity::{Invalid, Note, Warning, Weak};
 
-impl Concern {
+impl WarningId {
     /// Stable identifier, as in the events and the findings.
     pub fn id(self) -> &'static str {
         self.entry().0

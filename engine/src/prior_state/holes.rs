@@ -52,7 +52,7 @@ impl Found {
 }
 
 /// How much of a set is holes, in words, where it is worth any.
-pub fn told(state: &FileSetState) -> Option<String> {
+pub fn describe(state: &FileSetState) -> Option<String> {
     let kind = posix::kind_of_file_system(state.root().as_fd());
     if !matches!(kind, EXT_MAGIC | XFS_MAGIC | BTRFS_MAGIC) {
         return None;

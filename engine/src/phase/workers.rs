@@ -21,15 +21,15 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 /// All workers of a phase.
-pub(super) struct Crew {
+pub(super) struct PhaseWorkers {
     gates: Gates,
     processes: Processes,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Crew {
+impl PhaseWorkers {
     /// Make every worker of the jobs; each reports to the main thread when it is ready.
-    pub fn bring_to_life(around: &Surroundings, phase: &Phase, jobs: &[ReadyJob]) -> Result<(Self, Vec<Observed>)> {
+    pub fn create(around: &Surroundings, phase: &Phase, jobs: &[ReadyJob]) -> Result<(Self, Vec<Observed>)> {
         let gates = Gates::closed()?;
         let (mut observed, mut setups) = (Vec::new(), Vec::new());
         let is_alone = jobs.iter().map(|job| job.workers).sum::<u32>() == 1;
@@ -73,7 +73,7 @@ impl Crew {
                 setups.push((job.job.kind, setup));
             }
         }
-        Self::start_all(gates, setups, around).map(|crew| (crew, observed))
+        Self::start_all(gates, setups, around).map(|workers| (workers, observed))
     }
 
     /// Processes first: a fork must not copy the rings and files of threads that are getting ready.
@@ -89,20 +89,21 @@ impl Crew {
             processes.fork(setup.position, |reporter| setup.live(reporter))?;
         }
         let attended = processes.attend(around.sender);
-        let mut crew = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
+        let mut workers = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
         let mut unstopped = threaded.into_iter().take_while(|_| !around.stop.load(Relaxed));
-        let begun = attended.and_then(|()| unstopped.try_for_each(|(_, setup)| crew.add_thread(setup, around.sender)));
+        let begun =
+            attended.and_then(|()| unstopped.try_for_each(|(_, setup)| workers.add_thread(setup, around.sender)));
         match begun {
-            Ok(()) if around.stop.load(Relaxed) => crew.send_home().and(Err(EngineError::Stopped)),
-            Ok(()) => Ok(crew),
+            Ok(()) if around.stop.load(Relaxed) => workers.send_home().and(Err(EngineError::Stopped)),
+            Ok(()) => Ok(workers),
             Err(error) => {
-                let made = crew.threads.len();
+                let made = workers.threads.len();
                 let text = format!(
                     "no more than {made} threads could be made for workers: {error}; use fewer workers, or raise the limit \
                      (ulimit -u)"
                 );
                 // Those that are there already must not outlive the phase.
-                crew.send_home().and(Err(EngineError::Environment(text)))
+                workers.send_home().and(Err(EngineError::Environment(text)))
             }
         }
     }
