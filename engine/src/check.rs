@@ -33,13 +33,13 @@ pub fn check_events(input: &str) -> Result<String> {
 /// Read kinds of operations, one a line, and write beside each what becomes of the set's names and of stamps, whether its
 /// file grows, what it asks of the backend, and whether it is of directories.
 pub fn check_kinds(input: &str) -> Result<String> {
-    let told = |line: &str| {
+    let reported = |line: &str| {
         let kind: OpKind = serde_json::from_value(line.into()).map_err(|error| EngineError::Plan(error.to_string()))?;
         let OpRules { names, stamps, grows, request, is_of_directories, .. } = kind.rules();
         let request = request.map_or_else(|| "None".to_owned(), |request| format!("{request:?}"));
         Ok(format!("{line} {names:?} {stamps:?} {grows:?} {request} {is_of_directories}\n"))
     };
-    input.lines().map(told).collect()
+    input.lines().map(reported).collect()
 }
 
 /// Tells control lines from events.

@@ -47,7 +47,7 @@ pub enum Message {
     },
 }
 
-/// What has come for the main thread, and what it was told once for all phases.
+/// What has come for the main thread, and what it received once for all phases.
 #[derive(Debug)]
 pub struct Inbox {
     messages: Receiver<Message>,
@@ -55,7 +55,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Nothing was told yet.
+    /// Nothing has come yet.
     pub fn new(messages: Receiver<Message>) -> Self {
         Self { messages, starts_when_ready: Cell::new(false) }
     }

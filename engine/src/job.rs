@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// What the workers of a job are told while they run.
+/// Flags that the workers of a job look at while they run.
 #[derive(Debug)]
 pub struct StopFlags {
     /// To stop, in the middle of a long operation too.
@@ -35,7 +35,7 @@ pub struct JobShared {
     pub program: Program,
     /// State of every file set of the Plan.
     pub sets: Vec<Arc<FileSetState>>,
-    /// What its workers are told while they run.
+    /// Flags that its workers look at while they run.
     pub stop_flags: SharedBox<StopFlags>,
     /// Stop rules of job and phase.
     pub limits: JobLimits,

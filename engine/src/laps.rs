@@ -27,7 +27,7 @@ pub struct Lap {
     pub latency_ns: Option<u64>,
 }
 
-/// The laps of one worker that have not been told yet.
+/// The laps of one worker that have not been reported yet.
 #[derive(Debug)]
 pub struct Laps(SharedBox<Ring>);
 
@@ -35,8 +35,8 @@ pub struct Laps(SharedBox<Ring>);
 struct Ring {
     /// Laps kept since the phase began.
     kept: AtomicU64,
-    /// Of these, told.
-    told: AtomicU64,
+    /// Of these, reported.
+    reported: AtomicU64,
     cells: [Cell; ROOM as usize],
 }
 
@@ -65,7 +65,7 @@ impl Laps {
     pub fn keep(&self, lap: Lap) {
         let ring = &*self.0;
         let kept = ring.kept.load(Ordering::Relaxed);
-        if kept - ring.told.load(Ordering::Acquire) >= ROOM {
+        if kept - ring.reported.load(Ordering::Acquire) >= ROOM {
             return;
         }
         let cell = &ring.cells[(kept % ROOM) as usize];
@@ -79,7 +79,7 @@ impl Laps {
     /// Hand the laps over that are new, in order; only the sampler may.
     pub fn take(&self) -> Vec<Lap> {
         let ring = &*self.0;
-        let (told, kept) = (ring.told.load(Ordering::Relaxed), ring.kept.load(Ordering::Acquire));
+        let (reported, kept) = (ring.reported.load(Ordering::Relaxed), ring.kept.load(Ordering::Acquire));
         let lap = |at: u64| {
             let cell = &ring.cells[(at % ROOM) as usize];
             let latency_ns = cell.latency_ns.get();
@@ -90,8 +90,8 @@ impl Laps {
                 latency_ns: (latency_ns != FAILED).then_some(latency_ns),
             }
         };
-        let laps = (told..kept).map(lap).collect();
-        ring.told.store(kept, Ordering::Release);
+        let laps = (reported..kept).map(lap).collect();
+        ring.reported.store(kept, Ordering::Release);
         laps
     }
 }

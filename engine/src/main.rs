@@ -4,7 +4,7 @@
 //! and HUP. Exit codes: 0 the stream ends with `finished` (which says how), 2 the call itself was wrong, 4 standard
 //! output took no more events (standard error says why): the run was stopped then.
 //!
-//! Apart from runs, `echo ADDRESS:PORT` tells its time to those who have its key, until standard input ends, and
+//! Apart from runs, `echo ADDRESS:PORT` reports its time to those who have its key, until standard input ends, and
 //! `ask ADDRESS:PORT --exchanges N` asks it. Both read the key from standard input; 3 is that there is no answer.
 
 use assay_engine::clock::Clock;
@@ -57,7 +57,7 @@ fn ask(address: &str, count: &str) -> Result<(), Refusal> {
     serde_json::to_string(&asked)
         .map_err(std::io::Error::from)
         .and_then(|line| writeln!(std::io::stdout(), "{line}"))
-        .map_err(|error| Refusal::Machine(format!("the exchanges could not be told: {error}")))
+        .map_err(|error| Refusal::Machine(format!("the exchanges could not be reported: {error}")))
 }
 
 /// End with what came of it.
@@ -105,7 +105,7 @@ fn serve() -> ExitCode {
     let emitter = Emitter::with_alarm(Clock::start(), std::io::stdout(), move || {
         alarm.stop();
     });
-    // A file that grows past `ulimit -f` is an error of the call, which is told, and no end of the engine.
+    // A file that grows past `ulimit -f` is an error of the call, which is reported, and no end of the engine.
     // SAFETY: the disposition is the kernel's own.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let hears_signals = control::listen_to_signals(stopper.clone());

@@ -36,7 +36,7 @@ impl Reporter {
         }
     }
 
-    /// Say it. Nobody listens any more when the phase is given up; then there is nobody to tell.
+    /// Say it. Nobody listens any more when the phase is given up; then there is nobody to report to.
     pub fn send(&mut self, message: Message) {
         match self {
             Self::Thread(sender) => _ = sender.send(message),
@@ -154,7 +154,7 @@ impl Processes {
         &self.pids
     }
 
-    /// Wait until all have gone: they have been told to.
+    /// Wait until all have gone: they have been asked to.
     pub fn reap(mut self) {
         self.wait_for_all();
     }
@@ -170,7 +170,7 @@ impl Processes {
 }
 
 impl Drop for Processes {
-    /// Given up before they were told to go.
+    /// Given up before they were asked to go.
     fn drop(&mut self) {
         for &pid in &self.pids {
             process::kill(pid);

@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
-/// Files of a set whose residency is looked at; more would take longer than it tells.
+/// Files of a set whose residency is looked at; more would take longer than it is worth.
 const RESIDENCY_FILES: u64 = 64;
 
 /// A run in progress.

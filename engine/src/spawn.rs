@@ -1,7 +1,7 @@
 //! Programs: started, waited for, and gone with the engine.
 //!
 //! A child is made as posix_spawn(3) makes it: `clone` with CLONE_VM and CLONE_VFORK, so nothing of the engine is copied and
-//! its size does not count. What posix_spawn cannot do is done between clone and exec: the kernel is told to kill the child
+//! its size does not count. What posix_spawn cannot do is done between clone and exec: the kernel is asked to kill the child
 //! when the worker that waits for it dies (PR_SET_PDEATHSIG), and the child leads a process group of its own, so that what
 //! it starts itself can be stopped with it. Its input and output are /dev/null; its standard error is a file in memory, for
 //! the words of one that fails. It runs with every signal as usual and with the worker's CPUs and environment.
@@ -22,7 +22,7 @@ const LOOK_MS: c_int = 100;
 const STACK_BYTES: usize = 64 << 10;
 /// Most that standard error may take up in memory; then it begins anew.
 const MOST_SAID_BYTES: u64 = 1 << 20;
-/// Longest first line that is told.
+/// Longest first line that is reported.
 const LINE_BYTES: usize = 300;
 
 /// A program that has ended.
@@ -118,7 +118,7 @@ impl Spawner {
         Ran { result, cpu_ns: usage.cpu_ns(), was_stopped }
     }
 
-    /// Make the child; back when it has become the program, or has failed to. A process, and what tells its end.
+    /// Make the child; back when it has become the program, or has failed to. A process, and what reports its end.
     fn clone_into(&mut self, order: &mut Order) -> Result<(i32, Option<File>), i32> {
         let mut pidfd: RawFd = -1;
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;

@@ -408,7 +408,7 @@ FREED_INODES = "freed-inodes"
 GROWN_DIRECTORY = "grown-directory"
 HOLES = "holes"
 IO_URING_FALLBACK = "io-uring-fallback"
-"""Identifiers of the warnings that are looked for by name; `engine/src/concern.rs` has those of all."""
+"""Identifiers of the warnings that are looked for by name; `engine/src/warning_id.rs` has those of all."""
 
 
 class Warning(_Event, kw_only=True):  # noqa: A001 - the name of the line in the stream

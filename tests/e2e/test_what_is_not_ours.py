@@ -56,7 +56,7 @@ def test_quick_does_not_take_away_a_set_that_was_to_be_kept(assay: Assay, direct
     ]
 
     sys.stdout.write("".join(refused))
-    assert "was told to keep" in refused[0]
+    assert "was asked to keep" in refused[0]
     assert "assay clean" in refused[0]
     assert sorted((path, path.stat().st_ino) for path in (directory / "assay-data" / "data").iterdir()) == kept
     assay("clean", directory, check=0)

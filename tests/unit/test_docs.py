@@ -173,7 +173,7 @@ FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
 def test_the_page_of_the_method_names_every_finding() -> None:
     page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
     text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
-    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/warning_id.rs").read_text(encoding="utf-8"))
 
     ids = {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *concerns}
 
@@ -183,7 +183,7 @@ def test_the_page_of_the_method_names_every_finding() -> None:
 
 def test_every_finding_has_a_paragraph_and_no_paragraph_is_of_another() -> None:
     text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
-    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/warning_id.rs").read_text(encoding="utf-8"))
 
     paragraphs = [id_ for pages in finding_pages().values() for id_ in pages]
 
@@ -209,7 +209,7 @@ def test_the_table_of_thresholds_has_all_of_them_with_a_meaning_each() -> None:
 
 
 def test_warnings_that_are_looked_for_by_name_are_those_of_the_engine() -> None:
-    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/warning_id.rs").read_text(encoding="utf-8"))
 
     assert {events.CORRUPT_BLOCK, events.DIRECT_REFUSED, events.FOREIGN_FILE, events.IO_URING_FALLBACK} <= set(concerns)
 

@@ -194,7 +194,7 @@ fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: At<'_>, flags: i3
 }
 
 /// Call after call of at most `piece_bytes`, up to the first that fails or moves less, or that comes after `stop` was set.
-/// `call` is told what was moved so far, and how much it is to move. Bytes, or a negative errno.
+/// `call` receives the bytes moved so far and the bytes to move. Bytes, or a negative errno.
 #[inline]
 fn piece_by_piece(
     all_bytes: usize,

@@ -1,5 +1,5 @@
 //! Storage of known behaviour, in memory: what every loop counts is tested on it, to the nanosecond where the clock is one
-//! that stands still until it is told to go on. No Plan reaches it.
+//! that stands still until it is asked to go on. No Plan reaches it.
 //!
 //! Names and sizes are kept, data is not: reads give zeroes. A transfer takes what [`NullModel`] say, and so does a call on a
 //! name; each is carried out when it begins, and is done when its time has passed.

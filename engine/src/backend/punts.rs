@@ -4,7 +4,7 @@
 //! must be read first) goes to such a thread: it costs a second context switch and its CPU time is nobody's worker's. The
 //! kernel counts these nowhere, but has a tracepoint (io_uring:io_uring_queue_async_work) that perf_event_open(2) counts
 //! exactly, for the calling thread and the threads that it makes; that needs root and a mounted tracefs. Without it the
-//! io-wq threads themselves tell: they are named after their work (`iou-wrk-`), are made with the first request that
+//! io-wq threads themselves show it: they are named after their work (`iou-wrk-`), are made with the first request that
 //! needs one, and the last one stays as long as its ring. So none at the end of a phase proves a count of zero.
 
 use std::fs;

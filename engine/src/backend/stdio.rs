@@ -145,7 +145,7 @@ impl Backend for Stdio {
     }
 
     fn report(&mut self) -> Report {
-        // What is left in the buffers goes out now, while a failure can still be told.
+        // What is left in the buffers goes out now, while a failure can still be reported.
         let failed = self.streams.values_mut().filter_map(|stream| {
             // SAFETY: an open stream.
             let failed = stream.last == Some(RequestKind::Write) && unsafe { libc::fflush(stream.file) } != 0;

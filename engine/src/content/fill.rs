@@ -3,7 +3,7 @@
 //! Every 4 KiB block of a file is a stream of its own, keyed by (seed, file, block, generation), so any part of any file
 //! can be made again from the four numbers. Eight xorshift128+ generators (Vigna, "Further scramblings of Marsaglia's
 //! xorshift generators", 2017; shifts 23, 17, 26) run side by side, which compilers turn into vector code. Each step gives
-//! two words: the generator's own, and one with the halves of the first state swapped, which no compressor can tell from
+//! two words: the generator's own, and one with the halves of the first state swapped, which no compressor can distinguish from
 //! another draw and which costs a third of one. Start values come from SplitMix64. The key has 128 bits, 64 of which
 //! differ for certain between blocks of one file and generation.
 //!

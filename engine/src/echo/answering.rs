@@ -24,7 +24,7 @@ impl Answerer {
         Self { key, next: 0 }
     }
 
-    /// What to send back for a datagram, with the time as `now_ns` tells it; None: nothing.
+    /// What to send back for a datagram, with the time as `now_ns` reads it; None: nothing.
     pub fn answer(&mut self, came: &[u8], now_ns: impl FnOnce() -> u64) -> Option<Datagram> {
         let number = datagram::number_of(&self.key, came).filter(|&number| number >= self.next)?;
         self.next = number.checked_add(1)?;
@@ -46,7 +46,7 @@ pub fn echo(address: &str, mut input: impl Read, mut output: impl Write) -> Resu
     let line = serde_json::json!({"address": bound.ip().to_string(), "port": bound.port()});
     writeln!(output, "{line}")
         .and_then(|()| output.flush())
-        .map_err(|error| Refusal::Machine(format!("the port could not be told: {error}")))?;
+        .map_err(|error| Refusal::Machine(format!("the port could not be reported: {error}")))?;
     std::thread::Builder::new()
         .spawn(move || {
             let error = serve(&socket, Answerer::new(key));
@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn what_was_given_by_name_is_told_and_ends_with_the_input() {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
 
-        echo("127.0.0.1:0", &[9; 32][..], &mut told).unwrap();
+        echo("127.0.0.1:0", &[9; 32][..], &mut reported).unwrap();
 
-        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
-        assert_eq!(told["address"], "127.0.0.1");
-        assert!(told["port"].as_u64().unwrap() > 0);
+        let reported: serde_json::Value = serde_json::from_slice(&reported).unwrap();
+        assert_eq!(reported["address"], "127.0.0.1");
+        assert!(reported["port"].as_u64().unwrap() > 0);
     }
 
     proptest! {

@@ -7,7 +7,7 @@
 //! | 16 to 23 | 0 | CLOCK_MONOTONIC of who answers, ns |
 //! | 24 to 55 | HMAC-SHA256 of the bytes before | likewise |
 //!
-//! The first word tells the two apart, so that a question sent back is no answer. Who asks uses no number twice, so that an
+//! The first word distinguishes the two, so that a question sent back is no answer. Who asks uses no number twice, so that an
 //! answer is to one question alone.
 
 use super::Key;

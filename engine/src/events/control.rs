@@ -1,4 +1,4 @@
-//! What the engine is told while it runs.
+//! Words that the engine receives while it runs.
 
 use serde::{Deserialize, Serialize};
 

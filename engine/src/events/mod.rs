@@ -172,7 +172,7 @@ pub enum Event {
     },
     /// Single completions of a group with laps, by one worker, since the tick before.
     Laps {
-        /// When they were told.
+        /// When they were reported.
         t_ns: u64,
         /// Phase.
         phase_index: u32,

@@ -116,7 +116,7 @@ pub struct Arrivals {
     pub missed: u64,
     /// Never issued: they are in no histogram.
     pub unissued: u64,
-    /// Arrivals per second over all workers, as they were scheduled; null: an engine that did not tell.
+    /// Arrivals per second over all workers, as they were scheduled; null: an engine that did not report it.
     pub rate_per_s: Option<f64>,
 }
 

@@ -92,12 +92,12 @@ impl Trial {
         self.run_one(&self.shared(), 0, prepare)
     }
 
-    /// Run its first worker, which is told to stop while so many requests have come.
+    /// Run its first worker, which is asked to stop while so many requests have come.
     fn run_stopped_at(&self, requests: usize) -> Outcome {
         self.run_with_flag_at(requests, |flags| &flags.stop)
     }
 
-    /// Run its first worker, which is told something while so many requests have come.
+    /// Run its first worker, which receives a flag while so many requests are in flight.
     fn run_with_flag_at(&self, requests: usize, order: fn(&StopFlags) -> &AtomicBool) -> Outcome {
         let shared = self.shared();
         let job = Arc::clone(&shared);

@@ -49,7 +49,7 @@ fn response_times_of_a_queue_count_the_wait_for_a_place_in_it() {
 }
 
 #[test]
-fn arrivals_that_storage_cannot_keep_up_with_wait_longer_each_time_and_the_rest_is_told() {
+fn arrivals_that_storage_cannot_keep_up_with_wait_longer_each_time_and_the_rest_is_asked() {
     let outcome = Trial::new(scheduled(1000.0, 1.0), taking(&[4 * MS])).run();
 
     // One begins every 4 ms, and the k-th was due k ms from the start.

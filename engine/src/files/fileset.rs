@@ -237,7 +237,7 @@ impl FileSetState {
         Generations::open(set, unit_bytes, laid_out_anew)
     }
 
-    /// What tells whether blocks of the set are as they were written.
+    /// What shows whether blocks of the set are as they were written.
     pub fn judge<'a>(&self, generations: &'a Generations, stamper: Stamper) -> Judge<'a> {
         let written_files = if self.set.allocate == Allocate::Write { self.initial_files() } else { 0 };
         Judge { seed: self.own_seed, written_files, generations, stamper }

@@ -1,6 +1,6 @@
 //! Files that were removed while they were open, which FUSE and NFS keep under another name until they are closed.
 //!
-//! That is a little later than the close: a FUSE daemon is told of it afterwards, and io_uring gives up its files when it is
+//! That is a little later than the close: a FUSE daemon hears of it afterwards, and io_uring gives up its files when it is
 //! taken apart in the background.
 
 use std::time::Duration;

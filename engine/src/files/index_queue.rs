@@ -2,7 +2,7 @@
 //!
 //! Places are numbered upwards without end; a place's slot is its number modulo the room. Whoever gives gets a place by one
 //! addition and then writes its slot; whoever takes reads the first slot and then moves the beginning past it, which
-//! succeeds for one of them. A slot says for which turn of the ring it was written, so one that is not written yet is told
+//! succeeds for one of them. A slot says for which turn of the ring it was written, so one that is not written yet is known
 //! from one that is. There must be room for all that is given: nothing is overwritten that was not taken.
 //!
 //! The first places hold their own numbers, and so do those after them for as long as each is given its own number: no slot
@@ -145,7 +145,7 @@ mod tests {
             })
             .collect();
 
-        // More turns than the slots tell apart.
+        // More turns than the slots distinguish.
         assert_eq!(out[..4], [0, 1, 0, 7]);
         assert!((2..200_000).all(|turn| out[turn] == 7 * (turn as u64 - 2)));
         assert_eq!((queue.take(), queue.take(), queue.take()), (Some(7 * 199_998), Some(7 * 199_999), None));

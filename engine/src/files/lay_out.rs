@@ -211,7 +211,7 @@ fn refuse(state: &FileSetState, why: &str) -> EngineError {
 fn may_reuse(state: &FileSetState, mark: &Mark) -> Result<bool> {
     match state.set().reuse {
         Reuse::Never => Ok(false),
-        // A load that writes turns holes and unwritten blocks into written ones; the mark cannot tell. Making them
+        // A load that writes turns holes and unwritten blocks into written ones; the mark does not show it. Making them
         // anew is quick.
         Reuse::IfMatches if state.set().allocate != Allocate::Write => Ok(false),
         Reuse::IfMatches => {
@@ -256,14 +256,14 @@ fn file_size(state: &FileSetState, index: u64) -> Option<u64> {
     (status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(status.st_size as u64)
 }
 
-/// What an earlier run was told to keep goes only for a load that keeps its set as well, or by `assay clean`.
+/// What an earlier run was asked to keep goes only for a load that keeps its set as well, or by `assay clean`.
 fn check_replaceable(state: &FileSetState, mark: &Mark) -> Result<()> {
     if !mark.set.keep || mark.state != State::Complete || state.set().keep {
         return Ok(());
     }
     Err(refuse(
         state,
-        "holds a file set that an earlier run was told to keep (keep = true), and this one would take its place. 'assay \
+        "holds a file set that an earlier run was asked to keep (keep = true), and this one would take its place. 'assay \
          clean' removes it",
     ))
 }

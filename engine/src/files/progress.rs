@@ -1,4 +1,4 @@
-//! How far something long has come, counted by many threads and told a few times a second.
+//! Progress of something long, counted by many threads and reported a few times a second.
 
 use crate::clock::read_ns;
 use crate::error::{EngineError, Result};
@@ -19,7 +19,7 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing is done yet, which is told at once.
+    /// Nothing is done yet, which is reported at once.
     pub fn new(report: Report<'a>, total: u64, unit: &'static str) -> Self {
         let next_report_ns = AtomicU64::new(read_ns(libc::CLOCK_MONOTONIC) + BETWEEN_REPORTS_NS);
         let progress = Self { report, total, unit, done: AtomicU64::new(0), next_report_ns };

@@ -26,7 +26,7 @@ pub struct Residency {
     pub pages: u64,
     /// Of these, in the page cache.
     pub resident_pages: u64,
-    /// Of these, dirty or under write-back; 0 with mincore, which cannot tell.
+    /// Of these, dirty or under write-back; 0 with mincore, which does not show it.
     pub dirty_pages: u64,
     /// `cachestat` or `mincore`.
     pub method: &'static str,
@@ -125,7 +125,7 @@ fn count(file: &File, bytes: u64, method: &mut Method) -> io::Result<Pages> {
     }
     if *method == Method::Cachestat {
         match cachestat(file.as_raw_fd(), bytes) {
-            // Old kernel, sandbox that refuses unknown calls, or a file system that cannot tell.
+            // Old kernel, sandbox that refuses unknown calls, or a file system that does not show it.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)) => {
                 *method = Method::Mincore;
             }
@@ -170,7 +170,7 @@ fn mincore(file: &File, bytes: u64) -> io::Result<Pages> {
     if !may_ask_mincore(file) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the kernel tells residency only to a file's owner or who may write it; run as its owner",
+            "the kernel shows residency only to a file's owner or who may write it; run as its owner",
         ));
     }
     let mut resident = 0;
@@ -204,7 +204,7 @@ fn window_flags(file: &File, offset: u64, length: u64, flags: &mut [u8]) -> io::
     }
 }
 
-/// Whether mincore tells us the truth: the kernel's own test (can_do_mincore) is "owner, or capable as one, or may write".
+/// Whether mincore is truthful: the kernel's own test (can_do_mincore) is "owner, or capable as one, or may write".
 /// The first half is also its test for O_NOATIME, so a file that is open with it has passed.
 fn may_ask_mincore(file: &File) -> bool {
     // SAFETY: the descriptor is open; F_GETFL takes no argument.

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Try each. Delay accounting is told as it is now: hold a
+/// Try each. Delay accounting is reported as it is now: hold a
 /// [`delay_accounting::DelayAccounting`] before, if it is wanted.
 pub fn probe() -> Capabilities {
     let mut notes = Vec::new();
@@ -62,11 +62,11 @@ fn drop_caches() -> Result<(), String> {
 fn block_delay() -> Result<(), String> {
     match delay_accounting::is_on() {
         Some(true) => Ok(()),
-        Some(false) => Err("delay_accounting: off, so waits for block I/O cannot be told from other waits. \
+        Some(false) => Err("delay_accounting: off, so waits for block I/O cannot be distinguished from other waits. \
              Run as root or set kernel.task_delayacct = 1 (sysctl)."
             .to_owned()),
         None => Err("delay_accounting: this kernel has no kernel.task_delayacct switch (Linux 5.14, \
-             CONFIG_TASK_DELAY_ACCT); waits for block I/O cannot be told from other waits."
+             CONFIG_TASK_DELAY_ACCT); waits for block I/O cannot be distinguished from other waits."
             .to_owned()),
     }
 }
@@ -75,7 +75,7 @@ fn schedstat() -> Result<(), String> {
     if *SCHEDSTAT_COUNTS {
         return Ok(());
     }
-    Err("schedstat: /proc/self/task/T/schedstat is missing or all zero, so waits for a CPU cannot be told from other \
+    Err("schedstat: /proc/self/task/T/schedstat is missing or all zero, so waits for a CPU cannot be distinguished from other \
          waits. A kernel with CONFIG_SCHED_INFO has it."
         .to_owned())
 }

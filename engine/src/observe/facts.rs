@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::fs;
 use std::hint::black_box;
 
-/// This program. The compiler's version comes from build.rs; empty if it would not tell.
+/// This program. The compiler's version comes from build.rs; empty if it did not report it.
 pub fn engine_facts() -> EngineFacts {
     EngineFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -31,7 +31,7 @@ pub fn machine_facts() -> MachineFacts {
     }
 }
 
-/// What this boot of the machine is called by the kernel; empty if it would not tell.
+/// What this boot of the machine is called by the kernel; empty if it did not report it.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,11 +1,11 @@
 //! How busy are the kernel's own threads? Source `kernel_threads`, one instance.
 //!
 //! Threads of the kernel checksum, encrypt, compress, write back and commit what programs asked for, on the same CPUs. The
-//! machine's CPU time holds theirs and that of programs alike; only each thread's own count tells them apart: the first
+//! machine's CPU time holds theirs and that of programs alike; only each thread's own count distinguishes them: the first
 //! number of /proc/PID/schedstat of every child of kthreadd (process 2), whose list is in /proc/2/task/2/children.
 //!
 //! There can be thousands, so looks at them take at most [`MOST_SHARE`] of a CPU: sixty are looked at every 0.1 s or so, a
-//! thousand every few seconds. Between two looks the last is told again. `looked_ns` is the time of the look, so that both
+//! thousand every few seconds. Between two looks the last is reported again. `looked_ns` is the time of the look, so that both
 //! values grow over the same time. A thread that ended takes with it what it did since the last look. Absent in a container,
 //! which does not see the kernel's threads, and on a kernel without these counts (CONFIG_SCHED_INFO, CONFIG_PROC_CHILDREN).
 

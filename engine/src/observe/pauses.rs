@@ -15,7 +15,7 @@ use super::procfile::ProcFile;
 use super::task::{SCHEDSTAT_COUNTS, thread_cpu_ns};
 use crate::clock::read_ns;
 
-/// Shorter ones are not told from what timers and schedulers take.
+/// Shorter ones are not distinguished from what timers and schedulers take.
 pub const LEAST_NS: u64 = 250_000_000;
 
 /// Watches the thread that made it.

@@ -181,7 +181,7 @@ impl Pacer {
     }
 
     /// Arrivals that are due before `end_ns` and have not been taken; takes them. However many there are, that takes no time
-    /// to speak of: the worker was told to stop.
+    /// to speak of: the worker was asked to stop.
     pub fn drain(&mut self, end_ns: u64) -> u64 {
         match self {
             Self::Open(schedule) => schedule.drain(end_ns),

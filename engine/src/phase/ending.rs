@@ -40,7 +40,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Say of workers that were told to stop what that was for, and so what the phase as a whole was stopped by. Puts
+    /// Say of workers that were asked to stop what that was for, and so what the phase as a whole was stopped by. Puts
     /// the workers in order.
     fn settle(&mut self) -> StoppedBy {
         let gave_up = self.ended.iter().any(|(_, ended)| ended.fatal.is_some());
@@ -158,10 +158,10 @@ impl Conclusion<'_> {
                 by_operation.entry((job, operation)).or_default().merge(bad.clone());
             }
         }
-        let tell = |((job, operation), bad): ((&str, &str), BadBlocks)| {
+        let report = |((job, operation), bad): ((&str, &str), BadBlocks)| {
             corruption::report(self.emitter, self.phase_index, job, operation, &bad)
         };
-        by_operation.into_iter().flat_map(tell).collect()
+        by_operation.into_iter().flat_map(report).collect()
     }
 
     fn error_counts(&self, ended: &[(usize, Ended)]) -> Vec<ErrorCount> {

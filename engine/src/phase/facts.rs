@@ -82,7 +82,7 @@ impl JobEnd<'_> {
         })?
     }
 
-    /// Warnings in words, by what tells them apart: what the backends noted, each once, and what the errors mean.
+    /// Warnings in words, by what distinguishes them: what the backends noted, each once, and what the errors mean.
     fn warnings(&self) -> BTreeMap<(WarningId, &str, i32), String> {
         let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
         let mut warnings: BTreeMap<_, _> =

@@ -99,7 +99,7 @@ impl Setup {
         }
     }
 
-    /// A worker that panics is a fault of the engine: it is told as one that is lost, so that nobody waits for its end.
+    /// A worker that panics is a fault of the engine: it is reported as one that is lost, so that nobody waits for its end.
     fn serve<B: backend::Backend>(self, mut reporter: Reporter, make_backend: impl FnOnce() -> io::Result<B>) {
         let (position, gates) = (self.position, self.gates.clone());
         match catch_unwind(AssertUnwindSafe(|| self.work(&mut reporter, make_backend))) {
@@ -234,9 +234,9 @@ mod tests {
 
         setup.live(Reporter::Thread(sender));
 
-        let told: Vec<Message> = messages.iter().collect();
-        let [Message::Ready { worker: 7, .. }, Message::Done { worker: 7, ended }] = &told[..] else {
-            panic!("{} messages", told.len());
+        let reported: Vec<Message> = messages.iter().collect();
+        let [Message::Ready { worker: 7, .. }, Message::Done { worker: 7, ended }] = &reported[..] else {
+            panic!("{} messages", reported.len());
         };
         // A kernel has no folder for them, and would have failed each.
         assert_eq!((stats.completed.get(), stats.failed.get()), (500, 0));

@@ -16,8 +16,8 @@ use std::time::Duration;
 const PANICS: &str = "panics";
 
 pub(super) fn panic_if_asked(job: &JobShared, worker: u32) {
-    let is_told = worker == 1 && job.sets.iter().any(|set| set.set().name == PANICS);
-    assert!(!is_told, "as the test told it to");
+    let is_asked = worker == 1 && job.sets.iter().any(|set| set.set().name == PANICS);
+    assert!(!is_asked, "as the test asked it to");
 }
 
 #[derive(Clone, Default)]
@@ -106,7 +106,7 @@ fn a_worker_that_panics_ends_the_phase_and_the_others_and_leaves_no_data() {
             })
             .unwrap();
         assert!(text.contains("job 'readers': worker 1 is gone"), "{text}");
-        assert!(text.contains(kind) && text.contains("panicked: as the test told it to"), "{text}");
+        assert!(text.contains(kind) && text.contains("panicked: as the test asked it to"), "{text}");
         assert_eq!(class, ErrorClass::Environment);
         let phase = finished(&events);
         assert_eq!(phase.workers.iter().map(|worker| worker.stopped_by).collect::<Vec<_>>(), [StoppedBy::Error; 3]);

@@ -293,7 +293,7 @@ impl Watch<'_> {
         } else if job.stonewall && !of_time {
             job.shared.stop_flags.stop.store(true, Relaxed);
         }
-        // Who was told to stop is not done.
+        // Who was asked to stop is not done.
         if ended.stopped_by != StoppedBy::Control {
             self.end_with(job, of_time);
         }

@@ -59,7 +59,7 @@ pub enum Action {
         name: String,
         /// Members.
         actions: Vec<Action>,
-        /// Whether each completion is also told by itself, with its worker, end and latency (`laps` in the event stream),
+        /// Whether each completion is also reported by itself, with its worker, end and latency (`laps` in the event stream),
         /// timed or not.
         laps: bool,
     },

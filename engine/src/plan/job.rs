@@ -67,7 +67,7 @@ impl Default for Batch {
     }
 }
 
-/// What ends with a job: told to stop, not waited for.
+/// What ends with a job: asked to stop, not waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ends {

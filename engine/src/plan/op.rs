@@ -241,7 +241,7 @@ pub enum Access {
     Whole {
         /// Size of a piece in bytes; 0: the operation's size.
         chunk_bytes: u64,
-        /// A read goes on to where the file ends now, which a read of nothing tells; otherwise to where it ended when it was
+        /// A read goes on to where the file ends now, which an empty read shows; otherwise to where it ended when it was
         /// laid out.
         to_end: bool,
     },

@@ -1,7 +1,7 @@
 //! How many inodes does a block group of this ext4 have?
 //!
 //! Only the superblock says so, which is root's. But all groups have equally many, so their number divides that of all inodes,
-//! which statfs(2) tells; and there are as many groups as the blocks need. Blocks are told without those that the file system
+//! which statfs(2) reports; and there are as many groups as the blocks need. Blocks are reported without those that the file system
 //! keeps for itself (statfs) and with what it may not use (the size of the device): the number of groups lies between. How
 //! many blocks a group has is seen where the second group begins, with a copy of the superblock (ioctl_getfsmap(2), of the
 //! blocks that one group can have at most; anybody may ask). `mke2fs -g` makes groups smaller; `-O bigalloc` makes them larger,
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const INODE_BYTES: u64 = 128;
 const SECTOR_BYTES: u64 = 512;
 
-/// What can be told about the groups of one file system.
+/// What can be known about the groups of one file system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Groups {
     /// Inodes of a group: what it may be.
@@ -25,7 +25,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Of the file system that something open is on; `None` where that cannot be told.
+    /// Of the file system that something open is on; `None` where that cannot be known.
     pub fn of(file: BorrowedFd<'_>) -> Option<Self> {
         let facts = posix::file_system_of(file).ok()?;
         let block_bytes = facts.f_frsize;
@@ -89,7 +89,7 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
-    /// As mke2fs makes them: blocks of the device, those that statfs tells, inodes; and inodes of a group as dumpe2fs tells.
+    /// As mke2fs makes them: blocks of the device, those that statfs reports, inodes; and inodes of a group as dumpe2fs reports.
     #[test]
     fn inodes_of_a_group_are_those_that_dumpe2fs_tells() {
         for (device_blocks, blocks, group_blocks, inodes, of_group) in [

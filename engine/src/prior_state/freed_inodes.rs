@@ -5,7 +5,7 @@
 //! is greater than the number of inodes in use, of the whole file system, then that many free ones of this group were
 //! passed by. What the phase itself has freed is not counted: that is a part of what is measured.
 //!
-//! It is the least that was passed by: which of the inodes in use lie in this group, nobody can tell without root.
+//! It is the least that was passed by: which of the inodes in use lie in this group, nobody can know without root.
 
 use super::ext4_groups::{Groups, has_journal};
 use super::{EXT_MAGIC, sample};

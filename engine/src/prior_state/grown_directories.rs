@@ -1,7 +1,7 @@
 //! Was a directory made for many more names than the set has in it?
 //!
 //! A directory of ext4 never gets smaller, so one that has held many names is listed to its old end, block after block. Its size
-//! tells; what the names of the set need is an entry of 8 bytes and the name each, in blocks. Half-empty blocks are as usual,
+//! shows; what the names of the set need is an entry of 8 bytes and the name each, in blocks. Half-empty blocks are as usual,
 //! so only many times as much is said.
 
 use super::{EXT_MAGIC, sample};

@@ -61,7 +61,7 @@ pub fn describe(state: &FileSetState) -> Option<String> {
     let files = existing.end - existing.start;
     let mut found = Found::default();
     for index in sample(files, FILES).filter_map(|place| state.index_at(existing.start + place)) {
-        // One that is not there, or not ours to open, tells nothing.
+        // One that is not there, or not ours to open, shows nothing.
         let _ = cache::quietly(|flags| state.open_file(index, flags)).and_then(|file| found.look_at(&file));
     }
     let share = found.share();

@@ -40,20 +40,20 @@ impl<'a> PriorState<'a> {
 
     /// Say what the phase found. When it is over.
     pub fn report(&self, emitter: &Emitter, phase_index: u32) {
-        let tell = |concern, text| emitter.warn(Some(phase_index), concern, text);
+        let warn = |concern, text| emitter.warn(Some(phase_index), concern, text);
         for before in &self.before {
             if let Some(text) = before.passed_by(self.sets) {
-                tell(WarningId::FreedInodes, text);
+                warn(WarningId::FreedInodes, text);
             }
         }
         for &set in &self.work.looks_up {
             if let Some(text) = grown_directories::describe(&self.sets[set], self.work.changes_names.contains(&set)) {
-                tell(WarningId::GrownDirectory, text);
+                warn(WarningId::GrownDirectory, text);
             }
         }
         for &set in &self.work.reads_alone {
             if let Some(text) = holes::describe(&self.sets[set]) {
-                tell(WarningId::Holes, text);
+                warn(WarningId::Holes, text);
             }
         }
     }

@@ -130,7 +130,7 @@ struct Compiler<'a> {
     program: Program,
 }
 
-/// Whether a loop does nothing but sleep, as that of an observer, whose phase lasts until it is told to end it.
+/// Whether a loop does nothing but sleep, as that of an observer, whose phase lasts until it is asked to end.
 fn only_sleeps(body: &Body) -> bool {
     match body {
         Body::Loop { actions } => matches!(

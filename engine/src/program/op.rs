@@ -103,7 +103,7 @@ pub enum Node {
         series: Option<usize>,
         /// Whether the group counts as one of the worker's operations.
         counts: bool,
-        /// Position in [`Program::laps`], if each completion is told by itself.
+        /// Position in [`Program::laps`], if each completion is reported by itself.
         laps: Option<usize>,
         /// Longest piece of its transfers, in a script; 0: each goes in one call.
         chunk_bytes: usize,

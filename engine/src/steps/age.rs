@@ -146,7 +146,7 @@ fn sync(state: &FileSetState) -> Result<()> {
     posix::sync_file_system(state.root().as_fd()).map_err(failed)
 }
 
-/// Mean number of extents of a sample of the set's files; None where the file system does not tell.
+/// Mean number of extents of a sample of the set's files; None where the file system does not report it.
 fn mean_extents(state: &FileSetState) -> Option<f64> {
     let existing = state.existing();
     let files = existing.end - existing.start;

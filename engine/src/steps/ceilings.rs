@@ -208,7 +208,7 @@ fn read_through(meter: &Meter, file: &File, span_bytes: u64, buffer: &mut [u8], 
     Ok(())
 }
 
-/// Whether all of it is resident; "cannot tell" is no.
+/// Whether all of it is resident; unknown is no.
 fn is_cached(file: &File, bytes: u64) -> bool {
     cache::is_resident(file, bytes).unwrap_or(false)
 }

@@ -1,4 +1,4 @@
-//! What a program tells the kernel about the use that it will make of a file.
+//! What a program advises the kernel about the use that it will make of a file.
 
 /// A POSIX_FADV_ advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

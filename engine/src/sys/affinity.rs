@@ -70,7 +70,7 @@ fn bind_memory(node: u32) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     };
     *word = 1 << (node % 64);
-    // The kernel takes one bit less than it is told.
+    // The kernel takes one bit less than the size it gets.
     let bits = u64::BITS as usize * mask.len() + 1;
     // SAFETY: the mask has that many bits and lives across the call.
     let answer = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, mask.as_ptr(), bits) };

@@ -1,4 +1,4 @@
-//! What lies where on a device, as its file system tells (ioctl_getfsmap(2), Linux 4.16).
+//! What lies where on a device, as its file system reports (ioctl_getfsmap(2), Linux 4.16).
 
 use super::posix;
 use std::io;
@@ -41,7 +41,7 @@ const LAST: u32 = 0x20;
 /// EXT4_FMR_OWN_FS.
 const SUPERBLOCK: u64 = (b'X' as u64) << 32 | 1;
 
-/// Where in the first `bytes` of its device an ext4 has its superblocks, in bytes; `None`: there is too much there to tell.
+/// Where in the first `bytes` of its device an ext4 has its superblocks, in bytes; `None`: there is too much there to know.
 ///
 /// # Errors
 ///
@@ -63,12 +63,12 @@ pub fn superblocks(file: BorrowedFd<'_>, bytes: u64) -> io::Result<Option<Vec<u6
     if answer < 0 {
         return Err(io::Error::last_os_error());
     }
-    let told = &memory[HEAD..HEAD + ROOM.min(head.entries as usize)];
-    if told.len() == ROOM && told.last().is_some_and(|last| last.flags & LAST == 0) {
+    let reported = &memory[HEAD..HEAD + ROOM.min(head.entries as usize)];
+    if reported.len() == ROOM && reported.last().is_some_and(|last| last.flags & LAST == 0) {
         return Ok(None);
     }
     let is_superblock = |stretch: &&Stretch| stretch.flags & SPECIAL != 0 && stretch.owner == SUPERBLOCK;
-    Ok(Some(told.iter().filter(is_superblock).map(|stretch| stretch.physical).collect()))
+    Ok(Some(reported.iter().filter(is_superblock).map(|stretch| stretch.physical).collect()))
 }
 
 /// As the kernel numbers devices for programs (`new_encode_dev`).

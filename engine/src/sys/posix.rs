@@ -69,7 +69,7 @@ pub fn open_beneath(directory: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u3
     own(beneath::open(directory.as_raw_fd(), path, flags | libc::O_CLOEXEC, mode))
 }
 
-/// Open a sub-directory that is neither a symbolic link nor on another mount. Where the kernel cannot tell mounts only the
+/// Open a sub-directory that is neither a symbolic link nor on another mount. Where the kernel cannot report mounts only the
 /// caller's comparison of device numbers is left.
 pub fn open_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
@@ -242,7 +242,7 @@ fn advise(file: BorrowedFd<'_>, advice: libc::c_int) -> io::Result<()> {
 }
 
 /// Start write-back of a range; with `wait`, also await what was under way before, and its end. A file system that has
-/// nothing of the kind writes back when it likes. Failures must be heeded: fsync does not tell them again.
+/// nothing of the kind writes back when it likes. Failures must be heeded: fsync does not report them again.
 pub fn write_back_range(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u64, wait: bool) -> io::Result<()> {
     let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
@@ -311,7 +311,7 @@ impl Directory {
     /// The next entry into `name`, without `.` and `..`; `None` at the end.
     pub fn next_entry(&mut self, name: &mut CString) -> io::Result<Option<EntryKind>> {
         loop {
-            // SAFETY: errno of this thread; readdir tells its end from an error by errno alone.
+            // SAFETY: errno of this thread; only errno distinguishes the end of readdir from an error.
             unsafe { *libc::__errno_location() = 0 };
             // SAFETY: the stream is open until `drop`.
             let entry = unsafe { libc::readdir(self.stream.as_ptr()) };
@@ -330,8 +330,8 @@ impl Directory {
     }
 
     /// Kind of an entry, asked for where the file system does not say.
-    fn kind(&self, told: u8, name: &CStr) -> io::Result<EntryKind> {
-        match told {
+    fn kind(&self, reported: u8, name: &CStr) -> io::Result<EntryKind> {
+        match reported {
             libc::DT_REG | libc::DT_LNK => Ok(EntryKind::Name),
             libc::DT_DIR => Ok(EntryKind::Directory),
             libc::DT_UNKNOWN => Ok(EntryKind::of_mode(stat_at(self.as_fd(), name)?.st_mode)),

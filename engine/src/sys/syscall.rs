@@ -42,7 +42,7 @@ pub fn openat2(folder: RawFd, path: &CStr, flags: u64, mode: u64, resolve: u64) 
     // `struct open_how`, which libc lets nobody make.
     let how = [flags, mode, resolve];
     let arguments = [folder as usize, path.as_ptr() as usize, how.as_ptr() as usize, std::mem::size_of_val(&how)];
-    // SAFETY: the path is NUL-terminated; it and `how`, whose size is told, live through the call.
+    // SAFETY: the path is NUL-terminated; it and `how`, whose size is given, live through the call.
     unsafe { call(libc::SYS_openat2, arguments) }
 }
 

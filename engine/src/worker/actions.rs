@@ -72,8 +72,8 @@ impl<T: Ticks> Admission<T> {
     fn done(&mut self, counted: &[usize], together: Option<usize>) -> (u64, u64) {
         let own = self.meter.done(counted);
         let Some(place) = together else { return own };
-        let told = std::mem::replace(&mut self.told[place], own);
+        let reported = std::mem::replace(&mut self.reported[place], own);
         let add = |at: usize, more: u64| self.job.finishing[2 * place + at].fetch_add(more, Relaxed) + more;
-        (add(0, own.0 - told.0), add(1, own.1 - told.1))
+        (add(0, own.0 - reported.0), add(1, own.1 - reported.1))
     }
 }

@@ -26,15 +26,15 @@ pub(super) struct Admission<T> {
     /// By token bucket: what of this worker's work is paid for.
     pub(super) paid: Vec<f64>,
     /// By action that counts for all workers together: what of this worker's work it has counted.
-    pub(super) told: Vec<(u64, u64)>,
+    pub(super) reported: Vec<(u64, u64)>,
 }
 
 impl<T: Ticks> Admission<T> {
     pub(super) fn new(clock: T, stats: Arc<WorkerStats>, job: Arc<JobShared>) -> Self {
         let meter = Meter::new(clock, stats, job.program.operations, job.program.laps.len());
         let paid = vec![0.0; job.coordination.buckets()];
-        let told = vec![(0, 0); job.program.finishes];
-        Self { meter, job, limits: LocalLimits::default(), pacer: Pacer::Free, paid, told }
+        let reported = vec![(0, 0); job.program.finishes];
+        Self { meter, job, limits: LocalLimits::default(), pacer: Pacer::Free, paid, reported }
     }
 
     /// The phase starts at `start_ns`, the worker `delay_ns` later, and goes at the pace of `pacer`.

@@ -81,7 +81,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(done)
     }
 
-    /// Nothing was there any more; the next one of a slot starts over, unless it is told not to.
+    /// Nothing was there any more; the next one of a slot starts over, unless it is asked not to.
     #[cold]
     #[inline(never)]
     fn met_the_end(&mut self, op: &OpNode) {

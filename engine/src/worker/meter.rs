@@ -165,7 +165,7 @@ impl<T: Ticks> Meter<T> {
         stats.current.set(op.state as u64);
     }
 
-    /// An operation is issued now: when. `at_once`: where the latest look still tells the time, there is no other.
+    /// An operation is issued now: when. `at_once`: where the latest look still has the time, there is no other.
     #[inline(always)]
     pub(super) fn begin(&mut self, op: &OpNode, at_once: bool) -> u64 {
         self.start(op);

@@ -85,7 +85,7 @@ fn blocks_differ_over_offsets_files_and_generations() {
         for generation in 0..8 {
             let bytes = filled(MIB, file, 0, generation);
             for block in bytes.chunks_exact(BLOCK_BYTES) {
-                // A tenth of the block is enough to tell that it differs.
+                // A tenth of the block is enough to see that it differs.
                 assert!(seen.insert(block[..400].to_vec()), "file {file}, generation {generation}");
             }
         }
@@ -157,7 +157,7 @@ fn the_dedupe_ratio_holds_over_files_and_writers() {
         let mut buffer = vec![0; MIB / 4];
         for file in 0..64 {
             fill.fill(&mut buffer, file, 0, 0);
-            // The first sixteen bytes tell random blocks apart.
+            // The first sixteen bytes distinguish random blocks.
             seen.extend(buffer.chunks_exact(BLOCK_BYTES).map(|block| block[..16].to_vec()));
         }
     }

@@ -98,7 +98,7 @@ impl Generations {
         self.unit_bytes
     }
 
-    /// Whether the history of the blocks is known, so that a stale one can be told.
+    /// Whether the history of the blocks is known, so that a stale one is recognised.
     pub fn is_known(&self) -> bool {
         self.is_known
     }

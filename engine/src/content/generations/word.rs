@@ -26,7 +26,7 @@ pub(super) fn is_ambiguous(word: u64) -> bool {
     word & AMBIGUOUS != 0
 }
 
-/// Whether generations have run out, so that later ones are not told apart any more.
+/// Whether generations have run out, so that later ones are not distinguished any more.
 pub(super) fn has_run_out(word: u64) -> bool {
     issued(word) == GENERATION_MASK
 }
