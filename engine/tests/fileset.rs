@@ -587,7 +587,7 @@ fn a_set_that_was_to_be_kept_gives_way_only_to_one_that_is_kept() {
 
     let text = text_of(place.prepare(&other(false)).unwrap_err());
 
-    assert!(text.contains("was told to keep") && text.contains("'assay clean'"), "{text}");
+    assert!(text.contains("was asked to keep") && text.contains("'assay clean'"), "{text}");
     assert_eq!(files_below(&place.folder()).len(), 3);
     assert!(place.prepare(&FileSet { keep: false, ..kept.clone() }).unwrap().reused, "using it is no harm");
     assert_eq!(place.prepare(&other(true)).unwrap().files, 5);
