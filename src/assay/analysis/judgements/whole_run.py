@@ -30,7 +30,9 @@ def engine_warnings(run: RunRecord) -> Iterable[Finding]:
 def untranslated(run: RunRecord) -> Iterable[Finding]:
     """Name what the front end left out."""
     return [
-        findings.warning("untranslated", f"'{item.what}' of {_source(run)} was left out: {item.why}", "")
+        findings.warning(
+            "load-changed", f"'{item.what}' of {_source(run)} was left out: {item.why}", "", brief="untranslated"
+        )
         for item in run.plan.untranslated
     ]
 
@@ -44,13 +46,13 @@ def _source(run: RunRecord) -> str:
 
 
 def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
-    """Name what the load accepts and nobody found: a word that is misspelt would stand there for nothing."""
+    """Report ids that the load accepts and the run does not have: they may be misspelt."""
     found = {finding.id for result in measured for finding in result.findings}
     vain = [id_ for id_ in run.plan.accept if current_id(id_) not in found]
     if not vain:
         return []
     text = f"The load accepts {', '.join(vain)}, which this run does not have."
-    return [findings.note("accepted-in-vain", text, "Look the word up in the list of findings, or take it out.")]
+    return [findings.note("accepted-in-vain", text, "Correct the id, or remove it from the load.")]
 
 
 def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
@@ -75,7 +77,7 @@ def reason(run: RunRecord) -> Iterable[Finding]:
     text = run.facts.get("run.error")
     if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
         return []
-    return [findings.warning("run-ended-early", text, "Run again for the rest.")]
+    return [findings.warning("ended-early", text, "Run again for the rest.")]
 
 
 def _error_text(event: events.Error) -> str:
