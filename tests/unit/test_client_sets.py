@@ -331,7 +331,7 @@ def test_counters_that_are_missing_are_said_of_clients_that_made_load_and_not_of
 
     clients = [Client("h1", blind()), Client("srv", blind(), role=Role.OBSERVER)]
 
-    said = [finding.text for finding in judged(MemorySet(ONE_PHASE, clients)).findings if "budget" in finding.id]
+    said = [finding.text for finding in judged(MemorySet(ONE_PHASE, clients)).findings if "budgets" in finding.text]
 
     assert len(said) == 1
     assert "h1" in said[0]
@@ -1043,6 +1043,20 @@ def test_what_clients_say_of_themselves_is_said_once_beside_the_sum() -> None:
     assert "cpu-contention (1 of 2 clients)".replace("-", " ") in [reason.text for reason in sum_.trust.reasons]
     assert "cpu-contention" in ids(of_client(document, "h2")[0], "warning")
     assert "cpu-contention" not in ids(of_client(document, "h1")[0])
+
+
+def test_causes_of_one_finding_are_carried_each_with_its_clients() -> None:
+    def slow(profile: str = "release") -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE, first=hello(cpus=8, read_cost_ns=15_000.0, profile=profile))
+        return run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1_000_000)], seconds=10).end()
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", slow("debug")), Client("h2", slow())]))
+
+    (sum_,) = sums(document)
+    found = {finding.severity: finding.text for finding in sum_.findings if finding.id == "engine-cost"}
+    assert found.keys() == {"warning", "note"}
+    assert found["warning"].startswith("h1: The engine is a debug build.")
+    assert found["note"].startswith("h1, h2: Reading the clock twice takes 3.0 % of the median latency")
 
 
 def test_findings_of_many_clients_are_few_lines() -> None:

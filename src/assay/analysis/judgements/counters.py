@@ -31,8 +31,12 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _no_device(kind: str) -> Finding:
-    text = f"No block device's counters are known for this {kind}: what storage itself moved is null."
-    return findings.note("device-unknown", text, "Look at the counters of the server or device that holds the data.")
+    text = (
+        f"No block device is known for this {kind}: what storage moved is null, and no second counter checks the rate."
+    )
+    return findings.note(
+        "counters-unavailable", text, "Look at the counters of the server or device that holds the data."
+    )
 
 
 def _reads(case: Case) -> tuple[Finding, ...]:

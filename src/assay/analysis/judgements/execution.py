@@ -17,7 +17,10 @@ def judge(case: Case) -> Iterable[Finding]:
     if facts is None:
         return
     if facts.short_transfers:
-        text = f"{facts.short_transfers} operations moved fewer bytes than requested: IOPS cover smaller operations than planned."
+        text = (
+            f"{facts.short_transfers} operations moved fewer bytes than requested: IOPS cover smaller operations than"
+            " planned."
+        )
         cure = "Look for a full file system, or a file set smaller than the region that is read."
         yield findings.warning("short-transfers", text, cure)
     if kept := schedule_of(case.subject):

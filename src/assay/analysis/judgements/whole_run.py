@@ -101,24 +101,26 @@ def ending(run: RunRecord) -> Iterable[Finding]:
 
 
 def missing_counters(run: RunRecord) -> Iterable[Finding]:
-    """Say which times of the workers the kernel did not tell."""
+    """Report which times of the workers the kernel did not count."""
     if not run.phases:
         return []
     workers = [record.workers for record in run.phases if record.workers]
     if not workers or any(rows.unknown("on_cpu_ns") for rows in workers):
-        text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
-        return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
+        text = (
+            "Time budgets are null: the kernel does not count how long threads ran and waited for a CPU (no schedstat)."
+        )
+        return [findings.note("counters-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
     lacking = [record for record in run.phases if record.workers.unknown("block_delay_ns")]
     if not lacking:
         return []
     if all(rows.unknown("block_delay_ns") == len(rows) for rows in workers):
-        text = "Time spent waiting for block devices was not counted; it is part of the other waits."
+        text = "The kernel did not count waits for block devices. They are part of the other waits in time budgets."
         cure = "Run as root, or set sysctl kernel.task_delayacct=1 before the run."
     else:
         titles = ", ".join(record.phase.title for record in lacking)
         text = (
-            "The kernel gave a thread more waiting for block devices than there was time, so that time was dropped: "
-            f"it is part of the other waits in {titles}."
+            "The kernel counted more waiting for block devices than there was time, so it was left out: it is part of the"
+            f" other waits in {titles}."
         )
         cure = "Run again; with no more workers than CPUs it is rarer."
-    return [findings.note("block-delay-unavailable", text, cure)]
+    return [findings.note("counters-unavailable", text, cure)]
