@@ -10,10 +10,11 @@ import pytest
 
 from assay import events, plan
 from assay.analysis.budget import WorkerUse, cpu_bound_share
+from assay.analysis.document import code_of_tool
 from assay.bundle import RunBundle
 from assay.bundle.tables import OF_STREAM, WORKERS
 from assay.report.numbers import percentile_words
-from assay.results import Document, Result
+from assay.results import Document, Finding, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
 from unit.memory_run import hello, judged
@@ -440,9 +441,30 @@ def test_a_lost_histogram_row_breaks_conservation() -> None:
 
     damaged = judged(run)
 
-    assert "conservation" not in ids(whole.results[0])
-    assert "conservation" in ids(damaged.results[0], "invalid")
+    assert "counts-disagree" not in ids(whole.results[0])
+    assert "counts-disagree" in ids(damaged.results[0], "invalid")
     assert (whole.run.exit_code, damaged.run.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("finding", "code"),
+    [
+        (("counts-disagree", "invalid"), 1),
+        (("counts-disagree", "warning"), 0),
+        (("no-operations", "note"), 1),
+        (("foreign-io", "invalid"), 0),
+    ],
+)
+def test_a_classic_tool_fails_where_its_record_contradicts_itself(finding: tuple[str, str], code: int) -> None:
+    id_, severity = finding
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    whole = judged(run.end())
+    said = (Finding(id=id_, severity=severity, text="", cure=""),)
+    unusable = msgspec.structs.replace(
+        whole, findings=said, run=msgspec.structs.replace(whole.run, exit_code=1), results=()
+    )
+
+    assert code_of_tool(unusable) == code
 
 
 @pytest.mark.parametrize("lost", ["a", "b", "c"])
@@ -456,7 +478,7 @@ def test_operations_that_a_worker_never_ended_break_the_results_of_its_job_alone
     ]
     run.lines[-1] = msgspec.structs.replace(finished, workers=tuple(workers))
 
-    broken = {result.job: "conservation" in ids(result, "invalid") for result in judged(run.end()).results}
+    broken = {result.job: "counts-disagree" in ids(result, "invalid") for result in judged(run.end()).results}
 
     assert broken == {name: name == lost for name in "abc"}
 
@@ -484,7 +506,7 @@ def test_workers_moved_what_their_operations_moved_but_for_groups_broken_off(
     results = judged(run.end()).results
 
     assert results
-    assert all(("conservation" in ids(result, "invalid")) is is_broken for result in results)
+    assert all(("counts-disagree" in ids(result, "invalid")) is is_broken for result in results)
 
 
 def test_a_planned_operation_that_never_completed_is_a_result_of_nothing() -> None:
@@ -990,7 +1012,7 @@ def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
     run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(
@@ -1005,7 +1027,7 @@ def test_calls_that_failed_are_calls(failed: int, calls: int, *, is_named: bool)
     )
     run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(
@@ -1029,7 +1051,7 @@ def test_calls_are_held_against_operations_where_each_is_one_call(
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
     run.phase([stream], seconds=5, counters=Counters(io_calls=10_000), **facts)
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(

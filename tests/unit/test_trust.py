@@ -842,7 +842,7 @@ def test_random_writes_far_above_random_reads_of_their_kind_are_named(
         counters = Counters(process_cpu_ns=NS // 10, process_read_bytes=moved, devices={"vda": (moved, moved)})
         run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
 
-    assert ("writes-beat-reads" in ids(judged(run.end()).results[1], "note")) is is_named
+    assert ("faster-than-storage" in ids(judged(run.end()).results[1], "note")) is is_named
 
 
 def durable_writes_after_reads(
@@ -905,4 +905,4 @@ def test_more_than_the_link_carries_never_went_over_it(link_bytes_per_s: float |
 
     result = only(judged(run.end()))
 
-    assert ("faster-than-link" in ids(result, "warning")) is is_said
+    assert ("faster-than-storage" in ids(result, "warning")) is is_said

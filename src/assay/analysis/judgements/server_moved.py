@@ -44,7 +44,7 @@ def _of_server(one: Observed, direction: str, asked: int, wires: Wires | None) -
     if told:
         others = _of_others(wires, wire_did, asked) if wires is not None else ""
         text = f"The clients {did} {format_bytes(asked)} in the window; of {one.name}, {' and '.join(told)}.{others}"
-        yield findings.note("server-moved", text)
+        yield findings.note("second-counter", text)
 
 
 def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
