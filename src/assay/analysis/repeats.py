@@ -19,7 +19,7 @@ from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Summary,
 from assay.units import format_percent
 from assay.verdicts import TrustLevel
 
-DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
+DIFFER, FEW = "repeats-differ", "few-repeats"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
 _OF_ONE = frozenset({"wide-interval", "wide-percentile"})
@@ -202,10 +202,10 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
         reasons.append(Reason(id=FEW, text=f"only {len(usable)} of {measured} repeats"))
     if drift is not None:
         rose = "rises" if drift > 0 else "falls"
-        reasons.append(Reason(id=DRIFT, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
+        reasons.append(Reason(id=DIFFER, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
     half = half_share(iops)
     if half is not None and half > thresholds.WIDE_INTERVAL:
-        reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
+        reasons.append(Reason(id=FEW, text=f"± {format_percent(half)} % over the repeats"))
     reasons += [reason for reason in _reasons(usable) if half is None or reason.id not in _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
 

@@ -58,7 +58,7 @@ def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
         return f"{text}."
     return (
         f"{text}, and {name} {wire_did} {format_bytes(moved)}: that may be more of the data, or the same over a bridge, so"
-        " that the wire does not tell what caches of the clients gave."
+        " the share of the clients' caches is unknown."
     )
 
 
