@@ -198,6 +198,21 @@ def test_a_rate_that_falls_over_the_repeats_drifts_and_is_weak(one: Result) -> N
     assert (little.drift, little.trusted) == (None, True)
 
 
+def test_two_causes_of_one_finding_count_as_one_repeat_each(one: Result) -> None:
+    reasons = (Reason(id="earlier-io", text="discards meanwhile"), Reason(id="earlier-io", text="earlier writes"))
+    both: dict[str, object] = {"trust": Trust(level=TrustLevel.WEAK, reasons=reasons), "trusted": False}
+
+    some = summed(one, QUIET, {1: both, 2: both})
+    every = summed(one, QUIET, dict.fromkeys(range(5), both))
+
+    assert [reason.text for reason in some.trust.reasons] == [
+        "discards meanwhile in 2 of 5",
+        "earlier writes in 2 of 5",
+    ]
+    assert [remark.repeat for remark in some.remarks] == [1, 2]
+    assert [reason.text for reason in every.trust.reasons] == ["discards meanwhile", "earlier writes"]
+
+
 @pytest.mark.parametrize("id_", ["wide-interval", "wide-percentile"])
 def test_how_well_one_repeat_knows_its_numbers_is_no_doubt_where_the_repeats_know_them_well(
     one: Result, id_: str

@@ -103,10 +103,10 @@ def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
 
 def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
     """Name those that are weak for a reason that at most half of all have: it is of the repeat, not of the load."""
-    having: dict[str, list[int]] = {}
+    having: dict[str, set[int]] = {}
     for i, result in enumerate(usable):
         for reason in result.trust.reasons:
-            having.setdefault(reason.id, []).append(i)
+            having.setdefault(reason.id, set()).add(i)
     of_repeat = {id_ for id_, places in having.items() if 2 * len(places) <= len(usable)}
     for i, result in enumerate(usable):
         if told := [reason.text for reason in result.trust.reasons if reason.id in of_repeat]:
@@ -212,13 +212,16 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
 
 def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:
     """Give the reasons of repeats, each once; of those that not all have, how many do."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, ...]]] = {}
     for result in measured:
+        of_result: dict[str, list[str]] = {}
         for reason in result.trust.reasons:
-            found.setdefault(reason.id, []).append(reason.text)
-    reasons = []
-    for id_, texts in found.items():
-        text = texts[0] if len(set(texts)) == 1 else id_.replace("-", " ")
-        some = "" if len(texts) == len(measured) else f" in {len(texts)} of {len(measured)}"
-        reasons.append(Reason(id=id_, text=text + some))
+            of_result.setdefault(reason.id, []).append(reason.text)
+        for id_, texts in of_result.items():
+            found.setdefault(id_, []).append(tuple(texts))
+    reasons: list[Reason] = []
+    for id_, of_results in found.items():
+        same = of_results[0] if len(set(of_results)) == 1 else (id_.replace("-", " "),)
+        some = "" if len(of_results) == len(measured) else f" in {len(of_results)} of {len(measured)}"
+        reasons += [Reason(id=id_, text=text + some) for text in same]
     return tuple(reasons)
