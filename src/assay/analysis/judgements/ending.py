@@ -1,4 +1,4 @@
-"""Did the phase end by the rule that the Plan gave it, and its workers together?"""
+"""Check whether a phase ended as the Plan asks for, and its workers together."""
 
 from collections.abc import Iterable
 

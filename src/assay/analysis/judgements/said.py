@@ -1,4 +1,4 @@
-"""What did the engine say of the phase, and which steps before and after it were not possible?"""
+"""Report warnings of the engine about a phase, and steps before and after it that were not possible."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ _BRIEF = {
     events.FREED_INODES: "inodes freed a moment before",
     events.GROWN_DIRECTORY: "a directory that has grown",
     events.HOLES: "reads of holes",
-    _STALLED: "storage stood still",
+    _STALLED: "storage stalled",
 }
 """A few words, to stand beside the number, where the identifier does not say it."""
 
@@ -42,7 +42,7 @@ def judge(case: Case) -> Iterable[Finding]:
 def from_engine(event: events.Warning) -> Finding:
     """Make a finding of a warning.
 
-    A storage that stood still is weak wherever the window lies: left out as a start it would leave no trace in a number.
+    A stall of storage is weak wherever the window lies: left out as a start it would leave no trace in a number.
     """
     severity, id_ = event.severity.value, current_id(event.id)
     # One finding has warnings of several causes; the brief names this one.

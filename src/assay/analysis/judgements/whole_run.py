@@ -1,4 +1,4 @@
-"""What is there to say of the run as a whole?"""
+"""Report what holds for the run as a whole."""
 
 from collections.abc import Iterable, Sequence
 
