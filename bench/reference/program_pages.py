@@ -62,8 +62,8 @@ _FINDINGS_INTRODUCTION = """\
 <!-- Made by `python -m bench.reference` from `src/assay/analysis/finding_pages.toml`; do not edit. -->
 
 What each finding means, an example as it is printed, and what to do. `assay explain RUN ID` prints the same with the rows
-of a run that it concerns. [The method](method.md) has what severities do to the trust in a result, and every threshold. "Was" lists
-earlier ids, and ids of the engine's warnings that a finding comes from: load files and commands may still use them.
+of a run that it concerns. [The method](method.md) has what severities do to the trust in a result, and every threshold.
+"Was" lists earlier ids, and ids of warnings of the engine: load files and commands may still use them.
 """
 
 
