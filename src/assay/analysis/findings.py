@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from assay.analysis.finding_pages import current_id
 from assay.results import Finding, Reason, Trust
 from assay.verdicts import TrustLevel
 
@@ -46,9 +47,10 @@ def invalid(id_: str, text: str, cure: str, *, brief: str = "", effect: float | 
 def ranked(findings: Iterable[Finding], accepted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Drop repeats; gravest first, then the one with the greatest effect, otherwise in order.
 
-    What the Plan accepts becomes a note, unless it makes the number unusable.
+    What the Plan accepts becomes a note, unless it makes the number unusable. A Plan may name an id by an earlier name.
     """
-    unique = dict.fromkeys(_acknowledged(finding, accepted) for finding in findings)
+    known = {current_id(id_) for id_ in accepted}
+    unique = dict.fromkeys(_acknowledged(finding, known) for finding in findings)
     return tuple(sorted(unique, key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.effect or 0.0))))
 
 
@@ -59,16 +61,15 @@ def _acknowledged(finding: Finding, accepted: Collection[str]) -> Finding:
 
 
 def trust(findings: Iterable[Finding]) -> Trust:
-    """Say whether a number may be used, and why not: one reason for each kind of finding, the gravest first."""
+    """Decide whether a number may be used, and why not: each reason once, the gravest first."""
     against = [finding for finding in findings if _LEVELS[finding.severity] is not TrustLevel.YES]
     if not against:
         return Trust(level=TrustLevel.YES, reasons=())
     against.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    reasons: dict[str, Reason] = {}
-    for finding in against:
-        reasons.setdefault(finding.id, Reason(id=finding.id, text=finding.brief or _words(finding.id)))
-    return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons.values()))
+    reasons = dict.fromkeys(map(reason_of, against))
+    return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons))
 
 
-def _words(id_: str) -> str:
-    return id_.replace("-", " ")
+def reason_of(finding: Finding) -> Reason:
+    """Return the reason for distrust that a finding gives."""
+    return Reason(id=finding.id, text=finding.brief or finding.id.replace("-", " "))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from rich.text import Text
 
 from assay.analysis.client_records import client_alone
+from assay.analysis.finding_pages import current_id
 from assay.analysis.record import RunRecord
 from assay.analysis.set_views import of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
@@ -47,6 +48,7 @@ def story(
     if about in labels:
         return _row(document, run, labels.index(about) + 1, width, earlier())
     ids = finding_ids(document)
+    about = about if about in ids else current_id(about)
     if about not in ids:
         of_sums = [result.label for result in sums_of(document).results]
         what, known = ("row", of_sums) if "/" in about else ("finding", list(ids))
