@@ -165,26 +165,21 @@ def test_surfaces_of_iozone_stand_on_a_map_and_in_json(assay: Assay, tmp_path: P
     assert "write-64-4" not in text.split("Geometric mean")[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_what_is_asked_of_surfaces_and_cannot_be_said_is_refused_in_a_line(assay: Assay, tmp_path: Path) -> None:
+    for _ in range(2):
+        assay("measure", tmp_path, "--read", "--size", "1m", "--time", "0.2s")
+
+    for words, told in (
         (("--region", "sweet"), "--region 'sweet'"),
         (("--weights", "64K:x"), "no size with its share"),
         (("--weights", "nowhere"), "no file 'nowhere'"),
         (("--ceiling", "fast"), "not a rate"),
         (("--region", "sweet: file<=2M"), "these runs have none"),
-    ],
-)
-def test_what_is_asked_of_surfaces_and_cannot_be_said_is_refused_in_a_line(
-    words: tuple[str, ...], told: str, assay: Assay, tmp_path: Path
-) -> None:
-    for _ in range(2):
-        assay("measure", tmp_path, "--read", "--size", "1m", "--time", "0.2s")
+    ):
+        done = assay("compare", "last~1", "last", *words, check=2)
 
-    done = assay("compare", "last~1", "last", *words, check=2)
-
-    assert told in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+        assert told in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
 
 
 DISTURBING = '''#!{python}
