@@ -21,7 +21,7 @@ EACH_ONCE = """
 name = "one-pass"
 [[file_set]]
 name = "data"
-size = "64MiB"
+size = "32MiB"
 [[phase]]
 name = "read"
 title = "each block once"
@@ -100,8 +100,8 @@ def test_every_way_reads_each_block_from_the_device_once(way: str, measure: Meas
         result = _only(measure(EACH_ONCE.format(job=WAYS[way]), directory))
         delivered = _bytes_read(device) - before
 
-    assert (result["ops"], result["bytes"]) == (64 * MIB // 16384, 64 * MIB)
-    assert delivered == pytest.approx(64 * MIB, rel=0.03)
+    assert (result["ops"], result["bytes"]) == (32 * MIB // 16384, 32 * MIB)
+    assert delivered == pytest.approx(32 * MIB, rel=0.03)
 
 
 @pytest.mark.parametrize("job", ["", "append = true", 'backend = "io_uring"', 'backend = "aio"'])

@@ -11,14 +11,14 @@ import pty
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from assay.units import format_number
 from bench.terminal import Printed, printed
-from e2e.command import COMMAND, Assay
+from e2e.command import COMMAND, Assay, need_command
 from e2e.processes import load_file
 from testbed.host import need_tools
 
@@ -271,23 +271,34 @@ def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(unpr
 # -- terminals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def measured(assay: Assay, directory: Path, tmp_path: Path) -> Assay:
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Assay:
     """With a run to show, which has findings."""
-    assert assay("run", load_file(tmp_path, seconds="0.2s"), directory, "--no-report").returncode in {0, 1}
+    need_command()
+    place = tmp_path_factory.mktemp("measured")
+    (place / "directory").mkdir()
+    assay = Assay(runs=place / "runs")
+    load = load_file(place, seconds="0.2s")
+    assert assay("run", load, place / "directory", "--no-report").returncode in {0, 1}
     return assay
 
 
-@pytest.mark.parametrize("columns", range(4))
-def test_a_run_is_shown_on_a_terminal_of_hardly_any_columns(columns: int, measured: Assay) -> None:
+def on_a_terminal(measured: Assay, command: str, width: int) -> Printed:
+    words: list[str | Path] = ["prlimit", f"--as={MOST_BYTES}", COMMAND, command]
+    return printed(words, (width, 24), env={"ASSAY_RUNS": str(measured.runs)})
+
+
+@pytest.fixture(scope="module")
+def wide(measured: Assay) -> Printed:
+    """The run as a wide terminal shows it."""
     need_tools("prlimit")
+    return on_a_terminal(measured, "show", 200)
 
-    def on_a_terminal(command: str, width: int) -> Printed:
-        words: list[str | Path] = ["prlimit", f"--as={MOST_BYTES}", COMMAND, command]
-        return printed(words, (width, 24), env={"ASSAY_RUNS": str(measured.runs)})
 
+@pytest.mark.parametrize("columns", range(4))
+def test_a_run_is_shown_on_a_terminal_of_hardly_any_columns(columns: int, measured: Assay, wide: Printed) -> None:
     document = json.loads(measured("show", "last", "--json").stdout)
-    narrow, wide, listed = on_a_terminal("show", columns), on_a_terminal("show", 200), on_a_terminal("ls", columns)
+    narrow, listed = on_a_terminal(measured, "show", columns), on_a_terminal(measured, "ls", columns)
 
     assert (narrow.code, narrow.beside) == (wide.code, "")
     # Wherever lines end, each result with its rate, and each finding but notes, is there.
@@ -306,7 +317,7 @@ def _characters(text: str) -> str:
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("columns", range(4))
+@pytest.mark.parametrize("columns", [0, 1, 3])
 def test_a_run_is_measured_on_a_terminal_of_hardly_any_columns(
     columns: int, assay: Assay, directory: Path, tmp_path: Path
 ) -> None:
@@ -341,18 +352,25 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+ALL_COMMANDS = (("show",), ("show", "--json"), ("ls",), ("doctor",), ("suites",), ("--help",))
+
+
+# In the first two, Python makes UTF-8 of it by itself: one command shows that it is taken as that.
 @pytest.mark.parametrize(
-    "env",
+    ("env", "commands"),
     [
-        {"LC_ALL": "C", "LANG": None},
-        {"LC_ALL": None, "LANG": None},
-        {"PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        ({"LC_ALL": "C", "LANG": None}, ALL_COMMANDS[:1]),
+        ({"LC_ALL": None, "LANG": None}, ALL_COMMANDS[:1]),
+        ({"PYTHONIOENCODING": "ascii"}, ALL_COMMANDS),
+        ({"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, ALL_COMMANDS),
     ],
 )
-def test_every_locale_can_hold_what_is_printed(env: dict[str, str | None], measured: Assay, directory: Path) -> None:
-    for words in (("show",), ("show", "--json"), ("ls",), ("doctor", directory), ("suites",), ("--help",)):
-        done = bounded(measured, *words, env=env)
+def test_every_locale_can_hold_what_is_printed(
+    env: dict[str, str | None], commands: Sequence[Sequence[str]], measured: Assay
+) -> None:
+    for words in commands:
+        directories = [measured.runs.parent / "directory"] if words == ("doctor",) else []
+        done = bounded(measured, *words, *directories, env=env)
 
         assert done.returncode in {0, 1, 3}, done.stderr
         assert done.stdout

@@ -1,6 +1,7 @@
 """Every command that shows a run, on one of several clients that is kept in a bundle."""
 
 import csv
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,10 +37,16 @@ def measured(runs: Path, rates: dict[str, int], *, lost: Sequence[str] = ()) -> 
     return kept(runs, MemorySet(PLAN, [*clients, Client("s1", run_of(0), role=Role.OBSERVER)]))
 
 
+# Of a session: the tests of a file with fixtures of its own would all run on one worker.
+@pytest.fixture(scope="session")
+def kept_once(tmp_path_factory: pytest.TempPathFactory) -> RunBundle:
+    return measured(tmp_path_factory.mktemp("kept"), RATES, lost=["h2"])
+
+
 @pytest.fixture
-def run(assay: Assay) -> str:
-    assay.runs.mkdir(exist_ok=True)
-    return measured(assay.runs, RATES, lost=["h2"]).run_id
+def run(assay: Assay, kept_once: RunBundle) -> str:
+    shutil.copytree(kept_once.path, assay.runs / kept_once.run_id)
+    return kept_once.run_id
 
 
 def document(assay: Assay, *words: str) -> Document:

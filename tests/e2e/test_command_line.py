@@ -1,5 +1,6 @@
 """Is the command itself quick?"""
 
+import json
 import os
 import subprocess
 import sys
@@ -103,12 +104,50 @@ REFUSED: tuple[tuple[str, ...], ...] = (
 )
 
 
-@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
-def test_a_refused_command_imports_nothing_that_analyses(words: tuple[str, ...], assay: Assay, tmp_path: Path) -> None:
-    for name, text in BAD_FILES.items():
-        (tmp_path / name).write_text(text)
+REFUSES = """
+import contextlib, io, json, sys
+from assay.start import main
+known = set()
+for words in json.load(sys.stdin):
+    sys.argv = ["assay", *words]
+    code, said = None, io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([code, sorted(set(sys.modules) - known), said.getvalue()]))
+    known |= set(sys.modules)
+"""
+"""One process is refused everything: what a command imports, none before it did."""
 
-    code, modules, said = _imported(words, assay, tmp_path)
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[int, set[str], str]]:
+    """Exit code, imported modules and words of each refusal; those that read scripts are the last."""
+    place = tmp_path_factory.mktemp("refused")
+    for name, text in BAD_FILES.items():
+        (place / name).write_text(text)
+    in_order = sorted(REFUSED, key=lambda words: words[0] == "filebench")
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSES],
+        input=json.dumps(in_order),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "ASSAY_RUNS": str(place / "runs")},
+        cwd=place,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(in_order), done.stderr
+    return {words: (code, set(modules), said) for words, (code, modules, said) in zip(in_order, found, strict=True)}
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
+def test_a_refused_command_imports_nothing_that_analyses(
+    words: tuple[str, ...], refusals: dict[tuple[str, ...], tuple[int, set[str], str]]
+) -> None:
+    code, modules, said = refusals[words]
 
     assert code == 2, said
     allowed = READS_SCRIPTS if words[0] == "filebench" else set()

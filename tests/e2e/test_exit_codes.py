@@ -3,13 +3,15 @@
 import itertools
 import os
 import re
+import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.command import COMMAND, TIMEOUT_S, Assay
+from e2e.command import COMMAND, TIMEOUT_S, Assay, need_command
 from e2e.processes import load_file
 from testbed.devices import read_only_mount
 from unit.bundle_streams import begun
@@ -74,13 +76,25 @@ def places(tmp_path: Path, directory: Path) -> dict[str, Path | str]:
     return {"dir": directory, "load": load_file(tmp_path, seconds="0.2s"), "asked": asked, "out": own}
 
 
-def a_run(assay: Assay, tmp_path: Path) -> str:
-    """Make a run; gives its name."""
-    directory = tmp_path / "measured"
-    directory.mkdir(exist_ok=True)
-    assay("run", load_file(tmp_path, seconds="0.2s"), directory, "--no-report")
+# Of a session: the tests of a file with fixtures of its own would all run on one worker.
+@pytest.fixture(scope="session")
+def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run in `runs` and, empty again, the directory that it measured."""
+    need_command()
+    place = tmp_path_factory.mktemp("once")
+    (place / "measured").mkdir()
+    Assay(runs=place / "runs")("run", load_file(place, seconds="0.2s"), place / "measured", "--no-report")
+    return place
+
+
+@pytest.fixture
+def run(measured_once: Path, assay: Assay, tmp_path: Path) -> Iterator[str]:
+    """The name of the only run, beside an empty directory to measure; what that run measured stays empty."""
+    shutil.copytree(measured_once / "runs", assay.runs)
+    (tmp_path / "measured").mkdir()
     (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
-    return folder.name
+    yield folder.name
+    assert list((measured_once / "measured").iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [*MEASURING, *OF_A_RUN, "suites", "ls", "doctor", "shims"])
@@ -162,11 +176,11 @@ def test_a_directory_that_cannot_be_written_is_the_machines_no(command: str, ass
 
 
 @pytest.mark.testbed
+@pytest.mark.usefixtures("run")
 @pytest.mark.parametrize("command", WRITING)
 def test_a_place_for_files_that_cannot_be_written_is_the_machines_no(
     command: str, assay: Assay, tmp_path: Path
 ) -> None:
-    a_run(assay, tmp_path)
     with read_only_mount() as mount_point:
         own = places(tmp_path, tmp_path / "measured") | {"out": mount_point}
         done = assay(*words_of(command, WRITING[command], **own), check=3)
@@ -175,9 +189,9 @@ def test_a_place_for_files_that_cannot_be_written_is_the_machines_no(
     assert list((tmp_path / "measured").iterdir()) == []
 
 
+@pytest.mark.usefixtures("run")
 @pytest.mark.parametrize("command", PRINTING)
-def test_an_answer_that_a_full_disk_refuses_is_the_machines_no(command: str, assay: Assay, tmp_path: Path) -> None:
-    a_run(assay, tmp_path)
+def test_an_answer_that_a_full_disk_refuses_is_the_machines_no(command: str, assay: Assay) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [COMMAND, *command.split()],
@@ -199,10 +213,9 @@ SIGNALLED = dict(zip([*MEASURING, "rerun", "clean"], itertools.cycle(["INT", "TE
 
 @pytest.mark.parametrize(("command", "number"), SIGNALLED.items())
 def test_a_signal_ends_every_command_that_runs_an_engine_alike(
-    command: str, number: str, assay: Assay, tmp_path: Path
+    command: str, number: str, assay: Assay, run: str, tmp_path: Path
 ) -> None:
     directory = tmp_path / "measured"
-    run = a_run(assay, tmp_path)
     (directory / "assay-data").mkdir()
     engine = tmp_path / "engine"
     # The signal comes as the engine begins; what it is asked then goes on for longer than that.
@@ -221,9 +234,8 @@ def test_a_signal_ends_every_command_that_runs_an_engine_alike(
 @pytest.mark.parametrize("command", [*MEASURING, "rerun"])
 @pytest.mark.parametrize("words", ["--name last", "--name a/b", "--tag x,y", "--name {run}"])
 def test_a_name_that_no_run_can_have_is_bad_input_before_anything_is_done(
-    command: str, words: str, assay: Assay, tmp_path: Path
+    command: str, words: str, assay: Assay, run: str, tmp_path: Path
 ) -> None:
-    run = a_run(assay, tmp_path)
     own = places(tmp_path, tmp_path / "measured")
 
     done = assay(*words_of(command, f"{ {**MEASURING, **OF_A_RUN}[command] } {words}", **own, run=run), check=2)

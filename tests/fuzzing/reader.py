@@ -4,8 +4,33 @@ import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from fuzzing.mutator import Mutator
+
+
+class Made(Sequence[bytes]):
+    """Samples that take time to make: made when they are first looked at, once."""
+
+    def __init__(self, *makers: Callable[[], bytes]) -> None:
+        """Make nothing yet."""
+        self._makers = makers
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes]:
+        """Give a sample."""
+        return self._samples[at]
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self._makers)
+
+    @functools.cached_property
+    def _samples(self) -> Sequence[bytes]:
+        return [make() for make in self._makers]
 
 
 @dataclass(frozen=True)

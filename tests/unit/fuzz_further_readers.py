@@ -31,7 +31,7 @@ from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.running import kept_ceilings
 from assay.running.cleaning import FolderMark
 from assay.tools.iozone.clients import clients_in
-from fuzzing.reader import Reader
+from fuzzing.reader import Made, Reader
 from unit.bundle_streams import begun, encoded, plan, stream
 from unit.memory_run import hello
 from unit.set_run import set_run
@@ -241,11 +241,15 @@ def machine_words(data: bytes) -> object:
     return read_given(*(word or None for word in words[:4]))
 
 
-def _taken(read: Callable[[], bytes]) -> bytes:
+def _made(read: Callable[[], bytes]) -> Made:
     """Give a sample that has to be made in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", folder)
-        return read()
+
+    def make() -> bytes:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", folder)
+            return read()
+
+    return Made(make)
 
 
 def whole_catalog() -> bytes:
@@ -288,14 +292,12 @@ READERS = [
     Reader("kept stream", [b"h1\n{}\n" + LINES[0] + b"\n"], kept_stream, [b"h2", b"../x", b"."], share=0.2),
     Reader("client set", [msgspec.json.encode(set_run()[0].client_set)], client_set, [b'"role"', b"null", b"1e999"]),
     Reader("IOzone's clients", [b"h1 /mnt/a iozone\nh2 /mnt/b\n# x\n"], iozone_clients, [b"/", b"local:2"]),
-    Reader(
-        "catalog", [_taken(whole_catalog)], catalog, [b"SQLite format 3", b"CREATE VIEW runs", b"sealed"], share=0.2
-    ),
-    Reader("kept answer", [_taken(whole_answer)], answer, [b'"document"', b"null", b"1e999"], share=0.05),
-    Reader("ceilings", [_taken(whole_ceilings)], ceilings, [b"null", b"1e999", b"cached_pread"]),
+    Reader("catalog", _made(whole_catalog), catalog, [b"SQLite format 3", b"CREATE VIEW runs", b"sealed"], share=0.2),
+    Reader("kept answer", _made(whole_answer), answer, [b'"document"', b"null", b"1e999"], share=0.05),
+    Reader("ceilings", _made(whole_ceilings), ceilings, [b"null", b"1e999", b"cached_pread"]),
     Reader("configuration", [b'runs = "/srv"\ntime = "2min"\n', b'runs = "~/x"\ntime = 3\n'], configuration),
     Reader("set mark", [b'{"set": ' + msgspec.json.encode(plan().file_sets[0]) + b"}"], set_mark, [b'"keep"', b"null"]),
-    Reader("foreign", [_taken(whole_foreign)], foreign, [b'"tool"', b"table", b"null"]),
+    Reader("foreign", _made(whole_foreign), foreign, [b'"tool"', b"table", b"null"]),
     Reader(
         "surface words",
         [b"small: file<=64K & record<1M", b"64K:0.5\n1M:30%\n16M:2"],

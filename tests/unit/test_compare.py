@@ -28,6 +28,13 @@ def measured() -> tuple[Document, Result]:
     return document, next(r for r in document.results if r.trusted and (r.bytes or 0) < (r.ops or 0) * (64 << 10))
 
 
+@pytest.fixture(scope="module")
+def rated(measured: tuple[Document, Result]) -> tuple[Document, Result]:
+    """The same without a tail, which would be compared as well: for thousands of comparisons of rates."""
+    document, result = measured
+    return document, msgspec.structs.replace(result, latency_ns=msgspec.structs.replace(result.latency_ns, p99=None))
+
+
 def arm(
     measured: tuple[Document, Result],
     name: str,
@@ -60,16 +67,16 @@ def rates(random: np.random.Generator, middle: float, runs: int = RUNS) -> list[
     return list(middle * random.lognormal(0, CV, runs))
 
 
-@pytest.mark.parametrize(("runs", "begin"), [(3, 1), (5, 1), (10, 1), (3, 30), (5, 30), (10, 30)])
+@pytest.mark.parametrize(("runs", "begin"), [(3, 1), (10, 1), (3, 30), (10, 30)])
 @pytest.mark.long
 def test_of_a_thousand_comparisons_of_a_with_a_hardly_any_has_a_winner(
-    runs: int, begin: int, measured: tuple[Document, Result]
+    runs: int, begin: int, rated: tuple[Document, Result]
 ) -> None:
     random = np.random.default_rng(1)
     winners = 0
     for _ in range(1_000):
         a, b = (rates(random, 1e4, runs) for _ in "ab")
-        _, row = held(compare([arm(measured, "a", a), arm(measured, "b", b, begin=begin)]))
+        _, row = held(compare([arm(rated, "a", a), arm(rated, "b", b, begin=begin)]))
         winners += row.verdict in {VERDICT.BETTER, VERDICT.WORSE}
         assert row.pairs == (runs if begin == 1 else 0)
 
@@ -97,17 +104,17 @@ def test_runs_in_turns_are_compared_within_their_round(measured: tuple[Document,
     assert (fewer.pairs, fewer.verdict, fewer.b.left_out) == (5, VERDICT.BETTER, ("b-0",))
 
 
-@pytest.mark.parametrize(("runs", "begin"), [(3, 30), (5, 30), (10, 30), (3, 1), (5, 1), (10, 1)])
+@pytest.mark.parametrize(("runs", "begin"), [(3, 30), (10, 30), (3, 1), (10, 1)])
 @pytest.mark.long
 def test_the_interval_of_the_geometric_mean_goes_by_runs_and_not_by_results(
-    runs: int, begin: int, measured: tuple[Document, Result]
+    runs: int, begin: int, rated: tuple[Document, Result]
 ) -> None:
     random = np.random.default_rng(runs + begin)
     inside, trials = 0, 300
     for _ in range(trials):
         # A run moves all its results alike, four times as much as each by itself: results are no replicates.
         a, b = (
-            several(measured, name, factor * random.lognormal(0, 0.04, (runs, 1)) * random.lognormal(0, 0.01, (runs, 8)),
+            several(rated, name, factor * random.lognormal(0, 0.04, (runs, 1)) * random.lognormal(0, 0.01, (runs, 8)),
                     begin=at)
             for name, factor, at in (("a", 1e4, 0), ("b", 1.1e4, begin))
         )  # fmt: skip
@@ -146,15 +153,15 @@ def rows_of(
     return tuple(row for row in against.rows if row.metric == "iops")
 
 
-@pytest.mark.parametrize(("cv", "begin"), [(0.1, 30), (0.2, 30), (0.1, 1), (0.2, 1)])
+@pytest.mark.parametrize(("cv", "begin"), [(0.2, 30), (0.1, 1)])
 @pytest.mark.long
 def test_of_twenty_rows_without_a_difference_hardly_ever_one_wins(
-    cv: float, begin: int, measured: tuple[Document, Result]
+    cv: float, begin: int, rated: tuple[Document, Result]
 ) -> None:
     random = np.random.default_rng(7)
     won = sum(
         any(row.verdict in {VERDICT.BETTER, VERDICT.WORSE} for row in rows)
-        for rows in (rows_of(measured, random, cv, factors=[1.0] * 20, begin=begin) for _ in range(200))
+        for rows in (rows_of(rated, random, cv, factors=[1.0] * 20, begin=begin) for _ in range(200))
     )
 
     # Each by itself at 95 %: in 12 to 30 of 100 comparisons.

@@ -1,5 +1,6 @@
 """Whether the documentation is true: links lead somewhere, commands parse, pages made from code are up to date."""
 
+import functools
 import itertools
 import re
 import shlex
@@ -92,10 +93,17 @@ def test_every_command_line_of_a_page_parses(page: Path) -> None:
         parse(words)
 
 
-def parse(words: list[str]) -> None:
-    """Parse a command line as the program would, and stop there; raises what the program would say."""
+@functools.cache
+def commands() -> typer.core.TyperGroup:
+    """Make the parser of all commands, once."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
+    return group
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line as the program would, and stop there; raises what the program would say."""
+    group = commands()
     try:
         context = group.make_context("assay", list(words))
         rest = [*context._protected_args, *context.args]

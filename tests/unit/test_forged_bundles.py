@@ -262,9 +262,21 @@ def script(path: str) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+@pytest.fixture(scope="module")
+def two_sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two sealed runs, to be copied and not to be changed; the first is to be forged."""
+    runs = tmp_path_factory.mktemp("sealed")
+    for name in ("forged", "good"):
+        sealed(runs, name)
+    return runs
+
+
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_bundle_is_refused_in_one_line_and_keeps_no_other_from_the_list(tmp_path: Path, name: str) -> None:
-    forged, good = sealed(tmp_path, "forged"), sealed(tmp_path, "good")
+def test_a_forged_bundle_is_refused_in_one_line_and_keeps_no_other_from_the_list(
+    tmp_path: Path, two_sealed: Path, name: str
+) -> None:
+    shutil.copytree(two_sealed, tmp_path, dirs_exist_ok=True)
+    forged, good = (next(tmp_path.glob(f"*-{name}-*")) for name in ("forged", "good"))
     change, words = FORGERIES[name]
     change(forged)
 

@@ -56,13 +56,13 @@ def planted() -> Iterator[Fuzzer]:
     [
         ("raises", "OverflowError: planted"),
         ("dies", "the process died: SIGABRT"),
-        ("hangs", "no answer within 0.5 s"),
+        ("hangs", "no answer within 0.2 s"),
         ("swells", "bytes of memory"),
     ],
 )
 def test_a_planted_fault_is_found_with_its_input(name: str, said: str, planted: Fuzzer) -> None:
     with pytest.raises(FaultError) as found:
-        planted.fuzz(name, cases=5000, seed=1, longest_case_s=0.5 if name == "hangs" else LONGEST_CASE_S)
+        planted.fuzz(name, cases=5000, seed=1, longest_case_s=0.2 if name == "hangs" else LONGEST_CASE_S)
 
     first, _, shown = str(found.value).partition("\n")
     sys.stdout.write(f"{first}\n{shown[:200]}\n")

@@ -69,6 +69,7 @@ METHODS = {
     **dict.fromkeys(("chmod", "lchmod"), GRANTS),
 }
 """Of paths and processes, whatever they are called."""
+NAMES = {name for functions in OF_MODULE.values() for name in functions} | METHODS.keys()
 READING = {"O_RDONLY", "O_PATH", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_NOATIME"}
 _NO_PATH = re.compile(rf"{'|'.join(OF_MODULE)}|[A-Z]\w*|self\._shell")
 """Whose `open` opens no file: a class by its name, a shell."""
@@ -139,12 +140,14 @@ class Calls(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Find what is called, or handed on to be called."""
-        of = dotted(node.value)
-        kind = OF_MODULE[of].get(node.attr) if of in OF_MODULE else METHODS.get(node.attr)
-        if of == "os" and node.attr.startswith(("exec", "spawn")):
-            kind = EXECUTES
-        if kind is not None and id(node) not in self._called:
-            self._add(kind, node)
+        is_start = node.attr.startswith(("exec", "spawn"))
+        if is_start or node.attr in NAMES:
+            of = dotted(node.value)
+            kind = OF_MODULE[of].get(node.attr) if of in OF_MODULE else METHODS.get(node.attr)
+            if of == "os" and is_start:
+                kind = EXECUTES
+            if kind is not None and id(node) not in self._called:
+                self._add(kind, node)
         self.generic_visit(node)
 
     def _add(self, kind: str, node: ast.expr) -> None:

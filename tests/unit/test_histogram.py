@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.analysis import histogram
-from unit.memory_run import bucket_of
+from unit.memory_run import bucket_of, filled_buckets
 
 HOUR_NS = 3_600 * 10**9
 
@@ -19,6 +19,9 @@ def test_a_value_lies_in_the_bucket_that_it_is_encoded_to(value_ns: int) -> None
 
     assert lowest <= value_ns < lowest + width
     assert width <= max(1, value_ns / 1000)
+    assert (
+        filled_buckets(np.array([value_ns, value_ns]))[0].tolist() == index.tolist()
+    )  # which synthetic runs are made by
 
 
 def test_buckets_leave_no_gap_and_do_not_overlap() -> None:

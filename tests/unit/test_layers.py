@@ -3,10 +3,12 @@
 import ast
 import functools
 import graphlib
+import re
 from collections import Counter
 from pathlib import Path
 
 import assay
+from unit.source_statements import statements
 
 SOURCE = Path(assay.__file__).parent
 
@@ -188,7 +190,7 @@ def imports() -> tuple[tuple[str, str, str], ...]:
     for file in sorted(SOURCE.rglob("*.py")):
         place = file.relative_to(SOURCE)
         module = ".".join(("assay", *place.with_suffix("").parts)).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in statements(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert not node.level, f"{file}:{node.lineno}: imports are absolute here"
                 names = [f"{node.module}.{name.name}" for name in node.names]
@@ -200,6 +202,31 @@ def imports() -> tuple[tuple[str, str, str], ...]:
                 (module, _module_of(name), f"{place}:{node.lineno}") for name in names if name.split(".")[0] == "assay"
             ]
     return tuple(found)
+
+
+def test_imports_are_found_in_every_block() -> None:
+    source = """
+import a
+class C:
+    async def f():
+        with x as y, z: import b
+        while True:
+            for _ in y: import c
+            else: import d
+        try: import e
+        except* X: import f
+        else: import g
+        finally: import h
+        match x:
+            case [1, *_] if lambda: x:
+                if x: pass
+                elif y: import i
+                else: import j
+"""
+
+    found = [node.names[0].name for node in statements(ast.parse(source)) if isinstance(node, ast.Import)]
+
+    assert sorted(found) == list("abcdefghij")
 
 
 def _module_of(name: str) -> str:
@@ -262,10 +289,9 @@ def test_no_two_modules_share_a_name_but_where_the_folder_names_them() -> None:
 
 def test_no_two_types_share_a_name_but_the_settings_that_every_tool_has() -> None:
     types = [
-        node.name
+        name
         for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        for name in re.findall(r"^class ([^_\W]\w*)", path.read_text(), re.MULTILINE)
     ]
 
     assert len(types) > 200

@@ -13,6 +13,7 @@ import assay
 from assay.console import PlainConsole
 from assay.outward import csv_cell, drawn, json_text, markup, one_line, plain
 from assay.report.worksheet import biff2, xlsx
+from unit.source_statements import statements
 from unit.test_worksheet import biff_cells
 
 SOURCE = Path(assay.__file__).parent
@@ -108,7 +109,7 @@ ONE_PLACE = {"rich.console": {"console.py"}, "rich.markup": set[str](), "html": 
 def test_there_is_no_other_way_out() -> None:
     found: dict[str, set[str]] = {name: set() for name in ONE_PLACE}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in statements(ast.parse(path.read_text())):
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
             for name in found.keys() & set(names):
