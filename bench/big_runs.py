@@ -117,7 +117,10 @@ class Big:
                 plan.Phase(
                     name=f"phase{number}",
                     title=f"Phase {number}",
-                    jobs=tuple(plan.Job(name=name, body=body, open=plan.OpenFlags(direct=plan.Direct.ON)) for name in self._names),
+                    jobs=tuple(
+                        plan.Job(name=name, body=body, open=plan.OpenFlags(direct=plan.Direct.ON))
+                        for name in self._names
+                    ),
                     stop=plan.Stop(seconds=float(self.seconds)),
                 )
                 for number in range(self.phases)
@@ -285,9 +288,7 @@ class Big:
                 for name in self._client_names
             ),
             starts=tuple(
-                PhaseStart(
-                    phase_index=phase, at_ns=LEADER_NS + self.begin_ns(phase), members=tuple(self._client_names)
-                )
+                PhaseStart(phase_index=phase, at_ns=LEADER_NS + self.begin_ns(phase), members=tuple(self._client_names))
                 for phase in range(self.phases)
             ),
         )
