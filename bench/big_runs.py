@@ -19,7 +19,7 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Member, OnLost, PhaseStart, Role, Share
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS, Stream
 from assay.clocks import ClockReading
-from assay.host.facts import Fact
+from assay.host.facts import Fact, FactValue
 
 NS = 1_000_000_000
 OPS = 7
@@ -240,8 +240,8 @@ class Big:
     def _host(self, ticks: pl.DataFrame) -> pl.DataFrame:
         counters = pl.DataFrame(_COUNTERS, schema=["source", "instance", "name", "growth"], orient="row")
         moved = float(self.iops * BYTES * self.jobs)
-        grown = pl.when(pl.col("name").is_in(["read_bytes", "process_read_bytes"])).then(moved)
-        grown = grown.otherwise(pl.col("growth") * NS)
+        is_read = pl.col("name").is_in(["read_bytes", "process_read_bytes"])
+        grown = pl.when(is_read).then(moved).otherwise(pl.col("growth") * NS)
         return ticks.join(counters, how="cross").with_columns(value=1e6 + pl.col("tick") * grown)
 
     # -- what the leader kept ------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def _hello(monotonic_at_zero_ns: int) -> events.Hello:
 
 
 def _facts() -> tuple[Fact, ...]:
-    values = {
+    values: dict[str, FactValue] = {
         "target.target.directory": "/data",
         "target.target.fs.type": "ext4",
         "target.target.fs.is_block_backed": True,
