@@ -161,12 +161,14 @@ class MergedRun:
         ticks = (
             self._times.ticks.sort("t_ns").group_by(CLIENT, "phase_index", maintain_order=True).agg("t_ns", "set_ns")
         )
-        for name, index, own, on_set in ticks.iter_rows():
-            own_ns, set_ns = np.array(own, dtype=np.int64), np.array(on_set, dtype=np.int64)
+        ends = self._times.ticks.group_by("phase_index").agg(pl.col("set_ns").unique().sort())
+        ends_ns = {index: of_phase.to_numpy() for index, of_phase in zip(*ends, strict=True)}
+        for name, index, own, on_set in zip(*ticks, strict=True):
+            own_ns, set_ns = own.to_numpy(), on_set.to_numpy()
             for key, rows in self._sections[_HISTOGRAMS].section(name, index).rows.items():
                 places = np.searchsorted(own_ns, rows.t_ns).clip(max=len(own_ns) - 1)
                 inside = own_ns[places] == rows.t_ns
-                sums.setdefault((index, *key), BucketSums()).add(
+                sums.setdefault((index, *key), BucketSums(ends_ns[index])).add(
                     set_ns[places[inside]], rows.column("bucket")[inside], rows.column("n")[inside]
                 )
         kinds: dict[str, pl.DataType] = {"set_ns": pl.Int64(), **OF_STREAM[_HISTOGRAMS]}

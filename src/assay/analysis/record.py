@@ -9,13 +9,14 @@ compared exactly.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from assay import events
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.machines_of_set import machine_of, machines_of
 from assay.analysis.merged import MergedRun
 from assay.analysis.of_client import views_of
@@ -82,7 +83,19 @@ class PhaseRecord:
         """What each operation did, by job and operation."""
         return self.tables.intervals.by_name(self.index)
 
-    @property
+    @functools.cached_property
+    def edges_ns(self) -> IntArray:
+        """Begin of the first interval, then the ends of all."""
+        return np.array([self.grid[0].begin_ns, *(interval.end_ns for interval in self.grid)], dtype=np.int64)
+
+    def shares_inside(self, span: Span) -> FloatArray:
+        """Return which part of each interval lies inside a span."""
+        begins, ends = self.edges_ns[:-1], self.edges_ns[1:]
+        common = np.minimum(ends, span.end_ns) - np.maximum(begins, span.begin_ns)
+        shares: FloatArray = np.maximum(common, 0) / np.maximum(ends - begins, 1)
+        return shares
+
+    @functools.cached_property
     def whole(self) -> Span:
         """From the counters' first sample to their last."""
         return Span(self.grid[0].begin_ns, self.grid[-1].end_ns)
@@ -156,6 +169,7 @@ class PhaseRecord:
 
 
 _E = TypeVar("_E")
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,6 +227,17 @@ class RunRecord:
                 work = work_of(record.phase.jobs[0])
                 found[work] = (*found.get(work, ()), record)
         return found
+
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Give what is worked out once for all results of the run."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
+        return found
+
+    @functools.cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
 
     def first(self, kind: type[_E]) -> _E | None:
         """Return the first event of a kind."""

@@ -10,8 +10,8 @@ Whole numbers are held in the smallest type that has room for them, and a column
 
 import functools
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -239,23 +239,19 @@ def _parts(
     """Take rows apart by their section and what they are about; of a long section, pieces that can be let go of singly."""
     if frame.is_empty():
         return
-    key = ["section", *names]
-    numbered = frame.select(names).with_columns(section=pl.Series(sections), place=pl.int_range(pl.len()))
-    groups = numbered.group_by(key, maintain_order=True).agg("place", count=pl.len())
-    places = groups["place"].explode().to_numpy()
-    is_in_order = len(groups) == 1
+    groups = _groups(sections, frame, names)
+    is_in_order = groups.places is None
     columns: dict[str, _Array] = {}
     unknown: dict[str, BoolArray] = {}
     for name, column in _values(frame, names):
         if column.null_count():
             nulls = column.is_null().to_numpy()
-            unknown[name] = nulls if is_in_order else nulls[places]
+            unknown[name] = nulls if is_in_order else nulls[groups.places]
         array = column.fill_null(0).to_numpy() if name in unknown else column.to_numpy()
-        array = array if is_in_order else array[places]
+        array = array if is_in_order else array[groups.places]
         columns[name] = array if name == "t_ns" else _narrow(array)
-    ends = np.cumsum(groups["count"].to_numpy()).tolist()
     begin = 0
-    for (section, *about), end in zip(groups.select(key).iter_rows(), ends, strict=True):
+    for (section, *about), end in zip(groups.keys, groups.ends, strict=True):
         span = slice(begin, end)
         own = {
             name: array[span].copy() if is_long and array.strides[0] else array[span] for name, array in columns.items()
@@ -263,6 +259,29 @@ def _parts(
         nulls_of = {name: array[span] for name, array in unknown.items()}
         yield section, tuple(about), Part(dict(zip(names, about, strict=True)), own, nulls_of)
         begin = end
+
+
+class _Groups(NamedTuple):
+    """Rows that are about the same."""
+
+    places: IntArray | None
+    """The rows, one group after another; None: in the order in which they are."""
+    keys: Iterable[tuple[Any, ...]]
+    """Section, and what the rows are about."""
+    ends: Sequence[int]
+
+
+def _groups(sections: IntArray, frame: pl.DataFrame, names: Sequence[str]) -> _Groups:
+    if all((frame[name] == frame[name][0]).all() for name in names):
+        # A run of one operation: no row has to be looked at.
+        ends = np.append(np.flatnonzero(np.diff(sections)) + 1, len(sections))
+        about = frame.select(names).row(0)
+        return _Groups(None, [(int(sections[end - 1]), *about) for end in ends.tolist()], ends.tolist())
+    key = ["section", *names]
+    numbered = frame.select(names).with_columns(section=pl.Series(sections), place=pl.int_range(pl.len()))
+    found = numbered.group_by(key, maintain_order=True).agg("place", count=pl.len())
+    ends = np.cumsum(found["count"].to_numpy())
+    return _Groups(found["place"].explode().to_numpy(), found.select(key).iter_rows(), ends.tolist())
 
 
 def _values(frame: pl.DataFrame, names: Sequence[str]) -> Iterator[tuple[str, pl.Series]]:
