@@ -30,7 +30,7 @@ class OperationLatency:
     """`latency` or `response`."""
     span: Span
 
-    @functools.cached_property
+    @property
     def _buckets(self) -> tuple[IntArray, IntArray, IntArray]:
         """Bucket, operations in it, and the end of their interval."""
         buckets = self.record.buckets(self.job, self.operation, self.series)
