@@ -9,13 +9,15 @@ import polars as pl
 
 from assay import events
 from assay.analysis.document import document
+from assay.analysis.phase_tables import Counters, Tables, sections_of
 from assay.analysis.record import read
 from assay.analysis.recorded_run import RecordedRun
 from assay.bundle.client_set import ClientSet
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.remarks import NOTHING, Remarks
-from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
+from assay.bundle.scan import HeldTable
+from assay.bundle.tables import HOST, OF_STREAM
 from assay.host.facts import Fact, FactValue
 from assay.plan import Plan
 from assay.results import Document
@@ -127,23 +129,17 @@ class MemoryRun:
     def original(self) -> None:
         """Return what another tool printed: Assay measured it."""
 
-    def intervals(self) -> pl.DataFrame:
-        """Return operations by interval."""
-        return self.table(INTERVALS)
-
-    def histograms(self) -> pl.DataFrame:
-        """Return buckets by interval."""
-        return self.table(HISTOGRAMS)
-
-    def workers(self) -> pl.DataFrame:
-        """Return worker samples."""
-        return self.table(WORKERS)
-
-    def host(self) -> pl.DataFrame:
-        """Return host counters."""
-        return self.table(HOST)
+    def scan(self, name: str) -> HeldTable:
+        """Return a table to be read part by part."""
+        return HeldTable(self.table(name))
 
 
 def judged(run: RecordedRun) -> Document:
     """Work out the result document of a run."""
     return document(read(run))
+
+
+def counters_of(host: pl.DataFrame) -> Counters:
+    """Return the counters of the first phase of a table of them."""
+    none = {name: HeldTable(pl.DataFrame(schema=OF_STREAM[name])) for name in OF_STREAM}
+    return Tables(sections_of({**none, HOST: HeldTable(host)})).host.of_phase(0)

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from assay import events, plan
-from assay.analysis.rows import HostTable, Span
+from assay.analysis.rows import Span
 from assay.bundle.tables import HOST, OF_STREAM
 from assay.results import Result
 from assay.verdicts import ServedBy, TrustLevel
-from unit.memory_run import judged
+from unit.memory_run import counters_of, judged
 from unit.synthetic import (
     BLOCK_BACKED,
     DATA,
@@ -596,7 +596,7 @@ def test_a_counter_between_two_samples_has_its_part_of_what_it_grew_by() -> None
         schema=OF_STREAM[HOST],
         orient="row",
     )
-    counters = HostTable(samples).of_phase(0)
+    counters = counters_of(samples)
 
     def grown(begin_ms: int, end_ms: int) -> float | None:
         return counters.delta(Span(begin_ms * 1_000_000, end_ms * 1_000_000), "diskstats", "vda", "read_bytes")

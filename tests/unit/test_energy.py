@@ -10,12 +10,13 @@ import pytest
 from assay import plan
 from assay.analysis.document import document
 from assay.analysis.energy import joules, machine_joules, metered_joules, with_meter
+from assay.analysis.phase_tables import Counters
 from assay.analysis.record import RunRecord, read
-from assay.analysis.rows import Counters, HostTable, Span
+from assay.analysis.rows import Span
 from assay.errors import InputError
 from assay.power_meter import PowerMeter, parse_power_meter, read_power_meter
 from assay.units import format_joules
-from unit.memory_run import hello
+from unit.memory_run import counters_of, hello
 from unit.synthetic import NS, SyntheticRun, one_job, one_plan, steady_stream
 from unit.synthetic import Counters as Recorded
 
@@ -130,7 +131,7 @@ def counters(**grown_uj: float) -> Counters:
         for at_s, value in ((10.0, 7e6), (20.0, 7e6 + grown))
     ]
     none = {"phase_index": 0, "t_s": 10.0, "source": "load", "instance": "", "name": "load1", "value": 0.0}
-    return HostTable(pl.DataFrame([*rows, none])).of_phase(0)
+    return counters_of(pl.DataFrame([*rows, none]))
 
 
 WHOLE = Span(10 * NS, 20 * NS)

@@ -14,8 +14,9 @@ import re
 import numpy as np
 
 from assay.analysis import thresholds
+from assay.analysis.phase_tables import Counters
 from assay.analysis.record import RunRecord
-from assay.analysis.rows import NS_PER_S, Counters, Span
+from assay.analysis.rows import NS_PER_S, Span
 from assay.errors import InputError
 from assay.events import Hello
 from assay.power_meter import PowerMeter

@@ -19,6 +19,7 @@ import numpy as np
 
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.thresholds import TAIL_SAMPLES
+from assay.bundle.contents import BUCKETS
 
 LINEAR_BUCKETS: Final = 2048
 BUCKETS_PER_DOUBLING: Final = 1024
@@ -49,7 +50,29 @@ def bucket_width_ns(index: IntArray) -> IntArray:
 
 def bucket_middle_ns(index: IntArray) -> FloatArray:
     """Middle of the whole nanoseconds of each bucket: for buckets of one value, that value."""
+    return _middles_ns()[index]
+
+
+@functools.cache
+def _middles_ns() -> FloatArray:
+    """Middles of all buckets."""
+    index = np.arange(BUCKETS)
     return bucket_lowest_ns(index) + (bucket_width_ns(index) - 1) / 2
+
+
+def first_above(value_ns: float) -> int:
+    """First bucket whose middle is above a value."""
+    return int(np.searchsorted(_middles_ns(), value_ns, side="right"))
+
+
+def summed(index: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """Add buckets up: those that are filled, in order, and what each holds."""
+    if not len(index):
+        return index, count
+    first = int(index.min())
+    sums = np.bincount(index - first, count).astype(np.int64)
+    filled = np.flatnonzero(sums)
+    return filled + first, sums[filled]
 
 
 @functools.cache

@@ -30,7 +30,7 @@ class OperationLatency:
     """`latency` or `response`."""
     span: Span
 
-    @functools.cached_property
+    @property
     def _buckets(self) -> tuple[IntArray, IntArray, IntArray]:
         """Bucket, operations in it, and the end of their interval."""
         buckets = self.record.buckets(self.job, self.operation, self.series)
@@ -41,15 +41,21 @@ class OperationLatency:
     def _rows(self) -> Rows:
         return self.record.rows(self.job, self.operation)
 
-    def buckets(self) -> tuple[FloatArray, IntArray]:
-        """Give latencies in nanoseconds, each with how many operations had it; a value may be there more than once."""
+    @functools.cached_property
+    def _summed(self) -> tuple[IntArray, IntArray]:
+        """Filled buckets in order, and the operations in each."""
         index, count, _ = self._buckets
+        return histogram.summed(index, count)
+
+    def buckets(self) -> tuple[FloatArray, IntArray]:
+        """Give latencies in nanoseconds in order, each with how many operations had it."""
+        index, count = self._summed
         return histogram.bucket_middle_ns(index), count
 
     @functools.cached_property
     def values(self) -> LatencyNs:
         """Mean, percentiles and the largest."""
-        index, count, _ = self._buckets
+        index, count = self._summed
         samples = int(count.sum())
         if samples == 0:
             return _NONE
@@ -66,17 +72,17 @@ class OperationLatency:
         index, count, t_ns = self._buckets
         if not len(index):
             return None
-        at = np.unique(t_ns, return_inverse=True)[1]
-        total = np.bincount(at, count).astype(np.int64)
-        order = np.argsort(index, kind="stable")
-        ranks, values_ns = np.cumsum(count[order]), histogram.bucket_middle_ns(index[order])
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(t_ns)) + 1])
+        total = np.add.reduceat(count, begins)
+        filled, counts = self._summed
+        ranks, values_ns = np.cumsum(counts), histogram.bucket_middle_ns(filled)
         found: dict[str, tuple[float, float] | None] = {}
         for name, quantile in histogram.QUANTILES.items():
             found[name] = None
             value_ns = getattr(self.values, name)
             if value_ns is None:
                 continue
-            above = np.bincount(at, count * (histogram.bucket_middle_ns(index) > value_ns)).astype(np.int64)
+            above = np.add.reduceat(count * (index >= histogram.first_above(value_ns)), begins)
             shares = enclosing_shares(float(quantile), above, total)
             if shares is None or shares[1] is None:
                 continue

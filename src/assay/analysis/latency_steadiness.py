@@ -28,6 +28,7 @@ from assay.analysis.rows import Span
 from assay.analysis.statistics.levels import Level, find_levels
 from assay.analysis.statistics.steady import staircase
 from assay.analysis.statistics.trend import long_run_variance, trend
+from assay.bundle.contents import BUCKETS
 from assay.plan import Job, Open
 
 _LEAST = {"p50": (thresholds.SERIES_OPS, thresholds.MEDIAN_LEVEL), "p99": (thresholds.TAIL_OPS, thresholds.TAIL_LEVEL)}
@@ -70,7 +71,7 @@ def latency_changes(record: PhaseRecord, job: Job, counted: Span) -> tuple[Laten
 
 
 def _changes(record: PhaseRecord, job: Job, counted: Span) -> Iterator[LatencyChange]:
-    ends_ns = np.array([one.end_ns for one in record.grid if one.share_of(counted) >= thresholds.SERIES_INSIDE])
+    ends_ns = record.edges_ns[1:][record.shares_inside(counted) >= thresholds.SERIES_INSIDE]
     for operation in record.counted_once(job.name):
         for series in ("latency", "response") if isinstance(job.arrival, Open) else ("latency",):
             buckets = record.buckets(job.name, operation, series)
@@ -100,13 +101,17 @@ def _changes(record: PhaseRecord, job: Job, counted: Span) -> Iterator[LatencyCh
 
 def _of_intervals(index: IntArray, count: IntArray, place: IntArray, quantile: Fraction) -> tuple[IntArray, FloatArray]:
     """Give the intervals that have operations, and a percentile of each, known to its bucket."""
-    order = np.lexsort((index, place))
-    ranks = np.cumsum(count[order])
-    places, firsts = np.unique(place[order], return_index=True)
-    ends = np.append(firsts[1:], len(order)) - 1
+    code = place * BUCKETS + index
+    if (np.diff(code) < 0).any():
+        order = np.argsort(code, kind="stable")
+        index, count, place = index[order], count[order], place[order]
+    ranks = np.cumsum(count)
+    firsts = np.concatenate([[0], np.flatnonzero(np.diff(place)) + 1])
+    places = place[firsts]
+    ends = np.append(firsts[1:], len(index)) - 1
     before = np.concatenate([[0], ranks[ends][:-1]])
     wanted = before + np.ceil(float(quantile) * (ranks[ends] - before)).astype(np.int64)
-    return places, bucket_middle_ns(index[order][np.searchsorted(ranks, wanted)])
+    return places, bucket_middle_ns(index[np.searchsorted(ranks, wanted)])
 
 
 def course_of(values: FloatArray, factor: float) -> tuple[Course, int, float, float] | None:

@@ -10,14 +10,18 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from assay import events
+from assay.analysis.bucket_sums import BucketSums
 from assay.analysis.merged_events import merged_events
 from assay.analysis.of_client import ClientView
 from assay.analysis.recorded_run import RecordedRun
 from assay.analysis.rows import NS_PER_S, in_time
+from assay.analysis.sections import Sections
 from assay.analysis.set_times import SetTimes
 from assay.analysis.workers_of_plan import with_workers
 from assay.bundle.client_set import ClientSet
@@ -25,6 +29,7 @@ from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
+from assay.bundle.scan import HeldTable, Scan, whole
 from assay.bundle.tables import CLIENT, OF_STREAM
 from assay.bundle.tables import HISTOGRAMS as _HISTOGRAMS
 from assay.bundle.tables import HOST as _HOST
@@ -41,15 +46,18 @@ class MergedRun:
 
     def __init__(
         self,
-        whole: RecordedRun,
-        tables: Mapping[str, pl.DataFrame],
+        run: RecordedRun,
+        scans: Mapping[str, Scan],
+        sections: Mapping[str, Sections],
         found: ClientSet,
+        *,
         clients: Mapping[str, ClientView],
         times: SetTimes,
     ) -> None:
-        """Hold the parts; `tables`, those of all clients, are added up when they are asked for."""
-        self._whole = whole
-        self._tables = tables
+        """Hold the parts; tables of all clients are added up when they are asked for, buckets client by client."""
+        self._whole = run
+        self._scans = scans
+        self._sections = sections
         self._set = found
         self._clients = {member.name: clients[member.name] for member in found.loads}
         self._times = times
@@ -123,9 +131,19 @@ class MergedRun:
         """Return nothing: Assay measured it."""
         return None
 
-    def intervals(self) -> pl.DataFrame:
+    def scan(self, name: str) -> Scan:
+        """Return a table of the set."""
+        make = {
+            _INTERVALS: self._intervals,
+            _HISTOGRAMS: self._histograms,
+            _WORKERS: self._workers,
+            _HOST: self._host,
+        }
+        return HeldTable(make[name]())
+
+    def _intervals(self) -> pl.DataFrame:
         """Return operations by interval of the set."""
-        placed = self._placed(self._tables[_INTERVALS])
+        placed = self._placed(whole(self._scans[_INTERVALS]))
         sums = [pl.col(name).sum() for name in ("ops", "bytes", "errors", "latency_sum_ns")]
         # A sum of nothing known is not known: Polars would say 0.
         response = pl.when(pl.col("response_sum_ns").count() > 0).then(pl.col("response_sum_ns").sum())
@@ -137,23 +155,43 @@ class MergedRun:
         )
         return _in_columns(added.join(self._lengths, on=["phase_index", "set_ns"], how="left"), _INTERVALS)
 
-    def histograms(self) -> pl.DataFrame:
+    def _histograms(self) -> pl.DataFrame:
         """Return latency buckets by interval of the set."""
-        key = ["phase_index", "job", "operation", "series", "set_ns", "bucket"]
-        placed = self._placed(self._tables[_HISTOGRAMS])
-        return _in_columns(placed.group_by(key, maintain_order=True).agg(pl.col("n").sum()), _HISTOGRAMS)
+        sums: dict[tuple[Any, ...], BucketSums] = {}
+        ticks = (
+            self._times.ticks.sort("t_ns").group_by(CLIENT, "phase_index", maintain_order=True).agg("t_ns", "set_ns")
+        )
+        ends = self._times.ticks.group_by("phase_index").agg(pl.col("set_ns").unique().sort())
+        ends_ns = {index: of_phase.to_numpy() for index, of_phase in zip(*ends, strict=True)}
+        for name, index, own, on_set in zip(*ticks, strict=True):
+            own_ns, set_ns = own.to_numpy(), on_set.to_numpy()
+            for key, rows in self._sections[_HISTOGRAMS].section(name, index).rows.items():
+                places = np.searchsorted(own_ns, rows.t_ns).clip(max=len(own_ns) - 1)
+                inside = own_ns[places] == rows.t_ns
+                sums.setdefault((index, *key), BucketSums(ends_ns[index])).add(
+                    set_ns[places[inside]], rows.column("bucket")[inside], rows.column("n")[inside]
+                )
+        kinds: dict[str, pl.DataType] = {"set_ns": pl.Int64(), **OF_STREAM[_HISTOGRAMS]}
+        frames = [
+            pl.DataFrame(schema=kinds).select("phase_index", "job", "operation", "series", "set_ns", "bucket", "n")
+        ]
+        for (index, job, operation, series), added in sums.items():
+            named = {"phase_index": index, "job": job, "operation": operation, "series": series}
+            literals = [pl.lit(value, kinds[column]).alias(column) for column, value in named.items()]
+            frames.append(added.frame().select(*literals, "set_ns", pl.col("bucket").cast(pl.UInt32), "n"))
+        return _in_columns(pl.concat(frames), _HISTOGRAMS)
 
-    def workers(self) -> pl.DataFrame:
+    def _workers(self) -> pl.DataFrame:
         """Return the samples of all workers."""
         before = pl.DataFrame(
             list(self.workers_before.items()), schema={CLIENT: pl.String, "before": pl.Int64}, orient="row"
         )
-        placed = self._placed(self._tables[_WORKERS]).join(before, on=CLIENT)
+        placed = self._placed(whole(self._scans[_WORKERS])).join(before, on=CLIENT)
         return _in_columns(placed.with_columns(worker=pl.col("worker") + pl.col("before")), _WORKERS)
 
-    def host(self) -> pl.DataFrame:
+    def _host(self) -> pl.DataFrame:
         """Return what the engines' own counters grew by since each client's start; those that every client has."""
-        own = self._tables[_HOST].filter(pl.col("source") == _PROCESS)
+        own = pl.concat(part.filter(pl.col("source") == _PROCESS) for part in self._scans[_HOST].parts())
         one = ["phase_index", "instance", "name"]
         grown = (
             self._placed(own)
@@ -175,8 +213,11 @@ class MergedRun:
     @functools.cached_property
     def workers_before(self) -> dict[str, int]:
         """Say by client how many workers the clients before it have: its own numbers begin there."""
-        most = self._tables[_WORKERS].group_by(CLIENT).agg(pl.col("worker").max() + 1)
-        sampled = dict(most.iter_rows())
+        most = pl.concat(
+            part.group_by(CLIENT).agg(pl.col("worker").max() + 1)
+            for part in self._scans[_WORKERS].parts(columns=[CLIENT, "worker"])
+        )
+        sampled = dict(most.group_by(CLIENT).max().iter_rows())
         found, count = {}, 0
         for name, view in self._clients.items():
             found[name] = count

@@ -14,7 +14,8 @@ from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
-from assay.bundle.tables import CLIENT, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.scan import HeldTable, Scan
+from assay.bundle.tables import CLIENT, WORKERS
 from assay.host.facts import DEVICE_FACT, LINK_FACT, Fact
 from assay.plan import Plan
 
@@ -29,7 +30,6 @@ class ClientView:
     whole: RecordedRun
     member: Member
     plan: Plan
-    tables: Mapping[str, pl.DataFrame]
     happened: Sequence[events.Event]
 
     @property
@@ -85,58 +85,38 @@ class ClientView:
         """Return nothing: Assay measured it."""
         return None
 
-    def intervals(self) -> pl.DataFrame:
-        """Return its operations by interval."""
-        return self.tables[INTERVALS]
-
-    def histograms(self) -> pl.DataFrame:
-        """Return its latency buckets by interval."""
-        return self.tables[HISTOGRAMS]
-
-    def workers(self) -> pl.DataFrame:
-        """Return samples of its workers."""
-        return self.tables[WORKERS]
-
-    def host(self) -> pl.DataFrame:
-        """Return counters of its machine."""
-        return self.tables[HOST]
+    def scan(self, name: str) -> Scan:
+        """Return the rows of its stream in a table."""
+        rows = (part.filter(pl.col(CLIENT) == self.member.name) for part in self.whole.scan(name).parts())
+        return HeldTable(pl.concat(rows))
 
 
-def tables_of(run: RecordedRun) -> dict[str, pl.DataFrame]:
-    """Read the tables of a run, by name."""
-    return {INTERVALS: run.intervals(), HISTOGRAMS: run.histograms(), WORKERS: run.workers(), HOST: run.host()}
-
-
-def views_of(run: RecordedRun, found: ClientSet, whole: Mapping[str, pl.DataFrame]) -> dict[str, ClientView]:
+def views_of(run: RecordedRun, found: ClientSet, scans: Mapping[str, Scan]) -> dict[str, ClientView]:
     """Take a run of a set apart: a view of each member, in the order of the set; of one without a stream an empty one.
 
     Args:
         run: Of several clients.
         found: Who they are.
-        whole: The tables of all of them.
+        scans: The tables of all of them.
     """
-    parts = {name: _by_client(table) for name, table in whole.items()}
-    workers = _workers(whole[WORKERS])
+    workers = _workers(scans[WORKERS])
     there = frozenset(run.clients)
     return {
         member.name: ClientView(
             whole=run,
             member=member,
             plan=with_workers(run.plan, workers.get(member.name, {})),
-            tables={name: of.get(member.name, whole[name].clear()) for name, of in parts.items()},
             happened=tuple(run.events(member.name)) if member.name in there else (),
         )
         for member in found.members
     }
 
 
-def _by_client(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return {str(name): part for (name,), part in table.partition_by(CLIENT, as_dict=True).items()}
-
-
-def _workers(samples: pl.DataFrame) -> dict[str, Workers]:
+def _workers(samples: Scan) -> dict[str, Workers]:
     """Count the workers that each client had, by phase and job."""
-    counted = samples.group_by(CLIENT, "phase_index", "job").agg(pl.col("worker").n_unique())
+    of_job = [CLIENT, "phase_index", "job"]
+    named = pl.concat(part.unique() for part in samples.parts(columns=[*of_job, "worker"]))
+    counted = named.group_by(of_job).agg(pl.col("worker").n_unique())
     found: dict[str, dict[tuple[int, str], int]] = {}
     for client, index, job, count in counted.iter_rows():
         found.setdefault(client, {})[index, job] = count

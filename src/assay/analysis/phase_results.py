@@ -35,7 +35,6 @@ _SEVERAL = 2
 class Judged:
     """A result, and what of its findings its machine alone tells."""
 
-    case: Case
     result: Result
     of_machine: tuple[Finding, ...]
 
@@ -69,7 +68,7 @@ def judged_alone(case: Case, client: str | None = None) -> Judged:
             of_machine += said
     accept = case.run.plan.accept
     measured = result_of(case, found, limiter=case.limiter, measures=case.measures, client=client)
-    return Judged(case, measured, findings.ranked(of_machine, accept))
+    return Judged(measured, findings.ranked(of_machine, accept))
 
 
 def _operations(record: PhaseRecord, job: Job) -> list[Operation]:

@@ -9,18 +9,21 @@ compared exactly.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from assay import events
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.machines_of_set import machine_of, machines_of
 from assay.analysis.merged import MergedRun
-from assay.analysis.of_client import tables_of, views_of
-from assay.analysis.phase_tables import Tables
+from assay.analysis.of_client import views_of
+from assay.analysis.phase_tables import Counters, Tables, sections_of
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.recorded_run import RecordedRun
-from assay.analysis.rows import Counters, Rows, Span
+from assay.analysis.rows import NO_ROWS, Rows, Span
 from assay.analysis.set_times import PhaseOfSet, set_times
 from assay.analysis.work_times import at_work_until_cut
 from assay.bundle.client_set import ClientSet, Member
@@ -29,6 +32,7 @@ from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
+from assay.bundle.tables import COLUMNS
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.op_rules import WRITES
@@ -62,12 +66,12 @@ class PhaseRecord:
     @property
     def intervals(self) -> Rows:
         """Rows of the phase in `intervals`."""
-        return self.tables.intervals.by_phase.get(self.index, self.tables.intervals.none)
+        return self.tables.intervals.of_phase(self.index)
 
     @property
     def workers(self) -> Rows:
         """Rows of the phase in `workers`."""
-        return self.tables.workers.by_phase.get(self.index, self.tables.workers.none)
+        return self.tables.workers.of_phase(self.index)
 
     @property
     def counters(self) -> Counters:
@@ -77,9 +81,21 @@ class PhaseRecord:
     @property
     def operation_rows(self) -> Mapping[tuple[str, ...], Rows]:
         """What each operation did, by job and operation."""
-        return self.tables.intervals.by_name.get(self.index, {})
+        return self.tables.intervals.by_name(self.index)
 
-    @property
+    @functools.cached_property
+    def edges_ns(self) -> IntArray:
+        """Begin of the first interval, then the ends of all."""
+        return np.array([self.grid[0].begin_ns, *(interval.end_ns for interval in self.grid)], dtype=np.int64)
+
+    def shares_inside(self, span: Span) -> FloatArray:
+        """Return which part of each interval lies inside a span."""
+        begins, ends = self.edges_ns[:-1], self.edges_ns[1:]
+        common = np.minimum(ends, span.end_ns) - np.maximum(begins, span.begin_ns)
+        shares: FloatArray = np.maximum(common, 0) / np.maximum(ends - begins, 1)
+        return shares
+
+    @functools.cached_property
     def whole(self) -> Span:
         """From the counters' first sample to their last."""
         return Span(self.grid[0].begin_ns, self.grid[-1].end_ns)
@@ -95,17 +111,15 @@ class PhaseRecord:
 
     def rows(self, job: str, operation: str) -> Rows:
         """Give what one operation of a job did, interval by interval; `WHOLE_LOOP` is all of them."""
-        none = self.tables.intervals.none
         if operation == WHOLE_LOOP:
-            return none.also([self.rows(job, name) for name in self.counted_once(job)])
-        return self.operation_rows.get((job, operation), none)
+            return NO_ROWS.also([self.rows(job, name) for name in self.counted_once(job)])
+        return self.operation_rows.get((job, operation), NO_ROWS)
 
     def buckets(self, job: str, operation: str, series: str) -> Rows:
         """Give the filled buckets of one operation; `series` is `latency` or `response`."""
-        none = self.tables.histograms.none
         if operation == WHOLE_LOOP:
-            return none.also([self.buckets(job, name, series) for name in self.counted_once(job)])
-        return self.tables.histograms.by_name.get(self.index, {}).get((job, operation, series), none)
+            return NO_ROWS.also([self.buckets(job, name, series) for name in self.counted_once(job)])
+        return self.tables.histograms.by_name(self.index).get((job, operation, series), NO_ROWS)
 
     def counted_once(self, job: str) -> tuple[str, ...]:
         """Name the recorded operations of a job, without groups of which members are recorded."""
@@ -140,7 +154,7 @@ class PhaseRecord:
 
     def workers_of(self, job: str) -> dict[int, Rows]:
         """Return the samples of each worker of a job, in the order of their numbers."""
-        samples = self.tables.workers.by_name.get(self.index, {})
+        samples = self.tables.workers.by_name(self.index)
         numbered = [(worker, rows) for (of, worker), rows in samples.items() if of == job]
         return dict(sorted(numbered, key=lambda pair: pair[0]))
 
@@ -155,6 +169,7 @@ class PhaseRecord:
 
 
 _E = TypeVar("_E")
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,6 +227,17 @@ class RunRecord:
                 work = work_of(record.phase.jobs[0])
                 found[work] = (*found.get(work, ()), record)
         return found
+
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Give what is worked out once for all results of the run."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
+        return found
+
+    @functools.cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
 
     def first(self, kind: type[_E]) -> _E | None:
         """Return the first event of a kind."""
@@ -302,13 +328,14 @@ def read(run: RecordedRun) -> RunRecord:
 
 
 def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
-    tables = tables_of(run)
-    views = views_of(run, found, tables)
+    scans = {name: run.scan(name) for name in COLUMNS}
+    sections = sections_of(scans, has_clients=True)
+    views = views_of(run, found, scans)
     clock = common_clock(found, {name: view.happened for name, view in views.items()})
-    times = set_times(found, views, clock, run.plan.sample_interval_s)
-    together = _read_alone(MergedRun(run, tables, found, views, times))
+    times = set_times(found, views, scans, clock, run.plan.sample_interval_s)
+    together = _read_alone(MergedRun(run, scans, sections, found, clients=views, times=times))
     happened = {name: view.happened for name, view in views.items()}
-    alone = {name: _read_alone(view) for name, view in views.items()}
+    alone = {name: _read_alone(view, Tables(sections, name)) for name, view in views.items()}
     machines = _shared_machines(machines_of(found, views), found, alone, times.phases)
     return dataclasses.replace(
         together,
@@ -353,16 +380,17 @@ def _shared_machines(
     return shared
 
 
-def _read_alone(run: RecordedRun) -> RunRecord:
+def _read_alone(run: RecordedRun, tables: Tables | None = None) -> RunRecord:
     happened = tuple(run.events())
-    tables = Tables(run.intervals(), run.histograms(), run.workers(), run.host())
+    if tables is None:
+        tables = Tables(sections_of({name: run.scan(name) for name in COLUMNS}))
     of_phase: dict[int, list[events.Event]] = {}
     for event in happened:
         index = getattr(event, "phase_index", None)
         if index is not None:
             of_phase.setdefault(index, []).append(event)
     started = {event.phase_index for event in happened if isinstance(event, events.Started)}
-    started |= tables.intervals.by_name.keys()
+    started.update(tables.intervals.phases)
     phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
         run_id=run.run_id,
@@ -380,7 +408,7 @@ def _read_alone(run: RecordedRun) -> RunRecord:
 
 
 def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tables) -> PhaseRecord | None:
-    grid = _grid(tables.intervals.by_name.get(index, {}).values(), tables.host.of_phase(index))
+    grid = _grid(tables.intervals.by_name(index).values(), tables.host.of_phase(index))
     if not grid:
         return None
     started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)
@@ -405,13 +433,16 @@ def _grid(operations: Iterable[Rows], counters: Counters) -> tuple[Span, ...]:
     An interval in which nothing completed has no row among the operations, but its counters were sampled: the ticks are
     the union of both. The first tick holds the counters at the start and ends no interval.
     """
-    ticks = counters.ticks_ns("process")
-    lengths: dict[int, int] = {}
+    times, lengths = [counters.times("process")], [np.zeros(0, dtype=np.int64)]
     for rows in operations:
-        of_these = dict(zip(rows.t_ns.tolist(), rows.column("dt_ns").tolist(), strict=True))
-        ticks |= of_these.keys()
-        lengths |= {end_ns: length_ns for end_ns, length_ns in of_these.items() if length_ns > 0}
-    edges = sorted(ticks)
-    if edges and edges[0] in lengths:
-        edges.insert(0, edges[0] - lengths[edges[0]])
+        times.append(rows.t_ns)
+        lengths.append(rows.column("dt_ns"))
+    edges = np.unique(np.concatenate(times)).tolist()
+    if edges:
+        of_first = [
+            int(length_ns[0])
+            for t_ns, length_ns in zip(times[1:], lengths[1:], strict=True)
+            if t_ns[0] == edges[0] and length_ns[0] > 0
+        ]
+        edges[:0] = [edges[0] - of_first[-1]] if of_first else []
     return tuple(Span(begin, end) for begin, end in itertools.pairwise(edges))

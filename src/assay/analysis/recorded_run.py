@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-import polars as pl
-
 from assay import events
 from assay.bundle.client_set import ClientSet
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
+from assay.bundle.scan import Scan
 from assay.host.facts import Fact
 from assay.plan import Plan
 
@@ -64,14 +63,5 @@ class RecordedRun(Protocol):
     def original(self) -> Original | None:
         """Return what another tool printed; None: Assay measured it."""
 
-    def intervals(self) -> pl.DataFrame:
-        """Return operations by interval."""
-
-    def histograms(self) -> pl.DataFrame:
-        """Return latency buckets by interval."""
-
-    def workers(self) -> pl.DataFrame:
-        """Return worker samples."""
-
-    def host(self) -> pl.DataFrame:
-        """Return host counters."""
+    def scan(self, name: str) -> Scan:
+        """Return a table, to be read part by part."""

@@ -6,8 +6,6 @@ the answers. So each table is cut once, and what is asked of a part is asked of 
 
 import dataclasses
 import functools
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -15,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from assay.analysis.arrays import IntArray
+from assay.analysis.arrays import BoolArray, IntArray
 
 NS_PER_S: Final = 1_000_000_000
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,55 +37,24 @@ class Span:
         return max(0, common_ns) / length_ns if length_ns > 0 else 0.0
 
 
-class RecordedTable:
-    """A recorded table as arrays, in the order of phases and time.
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Rows of one phase that are about the same, in the order of time."""
 
-    Times are integer nanoseconds since the engine's hello (`t_ns`), made from the table's `t_s`, so that they can be
-    compared exactly.
-    """
+    names: Mapping[str, Any]
+    """What they are about."""
+    columns: Mapping[str, npt.NDArray[Any]]
+    unknown: Mapping[str, BoolArray]
+    """Where a column is null, of those that have nulls; the number there is 0."""
 
-    def __init__(self, frame: pl.DataFrame, *names: str) -> None:
-        """Hold a table; `names` are the columns that say what a row is about."""
-        self._frame = in_time(frame)
-        self._names = names
-        self._columns: dict[str, IntArray] = {}
-        self._unknown: dict[str, BoolArray] = {}
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.columns["t_ns"])
 
-    def column(self, name: str) -> IntArray:
-        """Give a column of whole numbers; what is null counts as 0."""
-        if name not in self._columns:
-            column = self._frame[name]
-            known = column.fill_null(0) if column.null_count() else column
-            self._columns[name] = known.to_numpy().astype(np.int64, copy=False)
-        return self._columns[name]
-
-    def unknown(self, name: str) -> BoolArray:
-        """Say where a column is null."""
-        if name not in self._unknown:
-            self._unknown[name] = self._frame[name].is_null().to_numpy()
-        return self._unknown[name]
-
-    def row(self, place: int) -> dict[str, Any]:
-        """Give one row, with None where a column is null."""
-        return self._frame.row(place, named=True)
-
-    @functools.cached_property
-    def none(self) -> "Rows":
-        """No rows."""
-        return Rows(self, np.empty(0, dtype=np.int64))
-
-    @functools.cached_property
-    def by_phase(self) -> Mapping[int, "Rows"]:
-        """All rows of each phase."""
-        return {int(index): Rows(self, places) for (index,), places in places_of(self._frame, "phase_index").items()}
-
-    @functools.cached_property
-    def by_name(self) -> Mapping[int, Mapping[tuple[Any, ...], "Rows"]]:
-        """Rows by phase, then by what they are about, in the order in which that was first seen."""
-        found: dict[int, dict[tuple[Any, ...], Rows]] = {}
-        for (index, *key), places in places_of(self._frame, "phase_index", *self._names).items():
-            found.setdefault(int(index), {})[tuple(key)] = Rows(self, places)
-        return found
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        return sum(column.nbytes if column.strides != (0,) else 0 for column in self.columns.values())
 
 
 def in_time(frame: pl.DataFrame) -> pl.DataFrame:
@@ -100,33 +65,24 @@ def in_time(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(columns).sort("phase_index", "t_ns", maintain_order=True)
 
 
-def places_of(frame: pl.DataFrame, *names: str) -> dict[tuple[Any, ...], IntArray]:
-    """Say at which places the rows with the same values of some columns stand."""
-    places = frame.select(*names, place=pl.int_range(pl.len()))
-    groups = places.group_by(names, maintain_order=True).agg("place", count=pl.len())
-    parts = np.split(groups["place"].explode().to_numpy(), np.cumsum(groups["count"].to_numpy())[:-1])
-    # Not strict: of no rows np.split makes one part, but there is no group.
-    return dict(zip(groups.select(names).iter_rows(), parts, strict=False))
-
-
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Some rows of a table, such as those of one operation of a job in a phase, in the order of time."""
+    """Some rows of a phase, such as those of one operation of a job, in the order of time."""
 
-    table: RecordedTable
-    places: IntArray
+    parts: tuple[Part, ...] = ()
+    """Each in the order of time."""
 
     def __len__(self) -> int:
         """Count them."""
-        return len(self.places)
+        return sum(len(part) for part in self.parts)
 
     def column(self, name: str) -> IntArray:
         """Give a column of whole numbers; what is null counts as 0."""
-        return self.table.column(name)[self.places]
+        return self._ordered([part.columns[name] for part in self.parts]).astype(np.int64, copy=False)
 
     def unknown(self, name: str) -> int:
         """Count the rows in which a column is null."""
-        return int(self.table.unknown(name)[self.places].sum())
+        return sum(int(part.unknown[name].sum()) for part in self.parts if name in part.unknown)
 
     @functools.cached_property
     def t_ns(self) -> IntArray:
@@ -139,8 +95,7 @@ class Rows:
 
     def total(self, name: str, span: Span | None = None) -> int:
         """Sum a column up, of a span or of all."""
-        values = self.column(name)
-        return int(values.sum() if span is None else values[self.within(span)].sum())
+        return sum(_total(part.columns[name], part.columns["t_ns"], span) for part in self.parts)
 
     def latest(self, name: str, t_ns: int) -> int | None:
         """Give the largest value of a column up to a time; None when there is no row so early."""
@@ -149,137 +104,51 @@ class Rows:
 
     def also(self, others: Sequence["Rows"]) -> "Rows":
         """Give these rows and others of the same table."""
-        places = np.sort(np.concatenate([self.places, *(other.places for other in others)]))
-        return Rows(self.table, places)
+        return Rows((*self.parts, *(part for other in others for part in other.parts)))
 
     def last_known(self, name: str, t_ns: int) -> dict[str, Any] | None:
         """Give the last row up to a time in which a column is not null; None when there is none."""
-        places = self.places[: int(np.searchsorted(self.t_ns, t_ns, side="right"))]
-        known = places[~self.table.unknown(name)[places]]
-        return self.table.row(int(known[-1])) if len(known) else None
+        return self._last(t_ns, name)
 
     def last(self, t_ns: int | None = None) -> dict[str, Any] | None:
         """Give the last row, up to a time if given; None when there is none so early."""
-        count = len(self) if t_ns is None else int(np.searchsorted(self.t_ns, t_ns, side="right"))
-        return self.table.row(int(self.places[count - 1])) if count else None
+        return self._last(t_ns, None)
 
+    def _last(self, t_ns: int | None, known: str | None) -> dict[str, Any] | None:
+        found = [row for part in self.parts if (row := _last_row(part, t_ns, known)) is not None]
+        return max(found, key=lambda row: row["t_ns"], default=None)
 
-Counter = tuple[str, str]
-"""Instance and name."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Samples:
-    """One counter over the whole run, phase by phase in the order of time."""
-
-    phase_index: IntArray
-    t_ns: IntArray
-    values: npt.NDArray[np.float64]
-
-    def bounds(self, phase_index: int) -> tuple[int, int]:
-        """Give the places of a phase's samples."""
-        return self._bounds.get(phase_index, (0, 0))
+    def _ordered(self, columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        if len(columns) == 1:
+            return columns[0]
+        return np.concatenate([np.empty(0, dtype=np.int8), *columns])[self._order]
 
     @functools.cached_property
-    def _bounds(self) -> dict[int, tuple[int, int]]:
-        phases, firsts = np.unique(self.phase_index, return_index=True)
-        ends = itertools.pairwise([*firsts.tolist(), len(self.phase_index)])
-        return dict(zip(phases.tolist(), ends, strict=True))
+    def _order(self) -> IntArray:
+        times = [part.columns["t_ns"] for part in self.parts]
+        return np.argsort(np.concatenate([np.empty(0, dtype=np.int64), *times]), kind="stable")
 
 
-class HostTable:
-    """What the machine's and the engine's own counters stood at, cut by counter."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        """Hold the rows of all phases."""
-        self._frame = in_time(frame)
-
-    def of_phase(self, index: int) -> "Counters":
-        """Give the counters of one phase."""
-        return Counters(self, index)
-
-    @functools.cached_property
-    def samples(self) -> dict[str, dict[Counter, _Samples]]:
-        """Every counter with its samples, by source."""
-        columns = [self._frame[name].to_numpy() for name in ("phase_index", "t_ns", "value")]
-        found: dict[str, dict[Counter, _Samples]] = {}
-        for (source, *counter), places in places_of(self._frame, "source", "instance", "name").items():
-            found.setdefault(source, {})[(counter[0], counter[1])] = _Samples(*(column[places] for column in columns))
-        return found
+NO_ROWS: Final = Rows()
 
 
-def _counter_at(t_ns: IntArray, values: npt.NDArray[np.float64], at_ns: int) -> float:
-    """Give a counter at a time from its first sample on; after the last one, that."""
-    last = int(np.searchsorted(t_ns, at_ns, side="right")) - 1
-    value = float(values[last])
-    if t_ns[last] == at_ns or last + 1 == len(t_ns):
-        return value
-    share = (at_ns - int(t_ns[last])) / (int(t_ns[last + 1]) - int(t_ns[last]))
-    return value + share * float(values[last + 1] - values[last])
+def _total(values: npt.NDArray[Any], t_ns: IntArray, span: Span | None) -> int:
+    if span is not None:
+        first, end = (int(np.searchsorted(t_ns, edge_ns, side="right")) for edge_ns in (span.begin_ns, span.end_ns))
+        values = values[first:end]
+    if len(values) and values.strides == (0,):
+        return int(values[0]) * len(values)
+    return int(values.sum(dtype=np.int64))
 
 
-@dataclasses.dataclass(frozen=True)
-class Counters:
-    """The counters of one phase: running totals by source and instance."""
-
-    table: HostTable
-    phase_index: int
-
-    def delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
-        """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all.
-
-        Counters of the machine are sampled each 100 ms at most: of an edge between two samples, in proportion.
-        """
-        samples = self.table.samples.get(source, {}).get((instance, name))
-        if samples is None:
-            return None
-        first, end = samples.bounds(self.phase_index)
-        t_ns, values = samples.t_ns[first:end], samples.values[first:end]
-        if not len(t_ns) or t_ns[0] > span.begin_ns:
-            return None
-        grown = _counter_at(t_ns, values, span.end_ns) - _counter_at(t_ns, values, span.begin_ns)
-        return None if math.isnan(grown) else grown
-
-    def at(self, t_ns: int, source: str, instance: str, name: str) -> float | None:
-        """Return a gauge as it was sampled last up to a time; None when it was not sampled so early."""
-        samples = self.table.samples.get(source, {}).get((instance, name))
-        if samples is None:
-            return None
-        first, end = samples.bounds(self.phase_index)
-        count = int(np.searchsorted(samples.t_ns[first:end], t_ns, side="right"))
-        value = float(samples.values[first + count - 1]) if count else math.nan
-        return None if math.isnan(value) else value
-
-    def mean(self, span: Span, source: str, instance: str, name: str) -> float | None:
-        """Return the mean of a gauge over the samples inside a span; None when it was not sampled there."""
-        samples = self.table.samples.get(source, {}).get((instance, name))
-        if samples is None:
-            return None
-        first, end = samples.bounds(self.phase_index)
-        t_ns = samples.t_ns[first:end]
-        inside = samples.values[first:end][(t_ns > span.begin_ns) & (t_ns <= span.end_ns)]
-        return float(inside.mean()) if len(inside) else None
-
-    def instances(self, source: str) -> tuple[str, ...]:
-        """Name the instances of a source."""
-        return tuple(dict.fromkeys(instance for instance, _ in self._sampled(source)))
-
-    def names(self, source: str) -> tuple[str, ...]:
-        """Name the counters of a source."""
-        return tuple(dict.fromkeys(name for _, name in self._sampled(source)))
-
-    def ticks_ns(self, source: str) -> set[int]:
-        """Say when a source was sampled."""
-        ticks: set[int] = set()
-        for samples in self._sampled(source).values():
-            ticks.update(samples.t_ns[slice(*samples.bounds(self.phase_index))].tolist())
-        return ticks
-
-    def _sampled(self, source: str) -> dict[Counter, _Samples]:
-        """Find the counters of a source that were sampled in the phase."""
-        found = {}
-        for counter, samples in self.table.samples.get(source, {}).items():
-            first, end = samples.bounds(self.phase_index)
-            if end > first:
-                found[counter] = samples
-        return found
+def _last_row(part: Part, t_ns: int | None, known: str | None) -> dict[str, Any] | None:
+    """Give the last row of a part up to a time, in which a column is not null if one is named."""
+    times = part.columns["t_ns"]
+    count = len(times) if t_ns is None else int(np.searchsorted(times, t_ns, side="right"))
+    if known is not None and known in part.unknown:
+        places = np.flatnonzero(~part.unknown[known][:count])
+        count = int(places[-1]) + 1 if len(places) else 0
+    if not count:
+        return None
+    values = {name: column[count - 1].item() for name, column in part.columns.items()}
+    return {**part.names, **values, **{name: None for name, nulls in part.unknown.items() if nulls[count - 1]}}

@@ -65,23 +65,22 @@ def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
 
 def series_edges(record: PhaseRecord, common: Span) -> IntArray:
     """Give the intervals that a series is made of: begin of the first, then all ends; one edge where there are none."""
-    intervals = [interval for interval in record.grid if interval.share_of(common) >= thresholds.SERIES_INSIDE]
-    lengths = [interval.end_ns - interval.begin_ns for interval in intervals]
-    is_short = bool(lengths) and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths))
+    inside = np.flatnonzero(record.shares_inside(common) >= thresholds.SERIES_INSIDE)
+    begins, ends = record.edges_ns[inside], record.edges_ns[inside + 1]
+    lengths = ends - begins
+    is_short = len(lengths) and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths))
     # No more than one: a longer wait lowers the rate of the phase, and has to show.
-    if is_short or (intervals and _follows_its_time(intervals[-1], record)):
-        intervals.pop()
-    if not intervals:
-        return np.zeros(1, dtype=np.int64)
-    return np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)], dtype=np.int64)
+    if is_short or (len(lengths) and _follows_its_time(int(begins[-1]), record)):
+        begins, ends = begins[:-1], ends[:-1]
+    return np.concatenate([begins[:1], ends]) if len(ends) else np.zeros(1, dtype=np.int64)
 
 
-def _follows_its_time(interval: Span, record: PhaseRecord) -> bool:
+def _follows_its_time(begin_ns: int, record: PhaseRecord) -> bool:
     """Whether an interval begins once the time of its phase was over: no operation begins there."""
     finished, seconds = record.finished, record.phase.longest_s
     if finished is None or finished.stopped_by is not StoppedBy.TIME or seconds is None:
         return False
-    return interval.begin_ns >= record.start_ns + int(seconds * NS_PER_S)
+    return begin_ns >= record.start_ns + int(seconds * NS_PER_S)
 
 
 def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:

@@ -24,10 +24,11 @@ import polars as pl
 from assay import events
 from assay.analysis.arrays import IntArray
 from assay.analysis.of_client import ClientView
-from assay.analysis.rows import NS_PER_S, in_time, places_of
+from assay.analysis.rows import NS_PER_S, in_time
 from assay.bundle.client_set import ClientSet
 from assay.bundle.common_clock import CommonClock
-from assay.bundle.tables import CLIENT
+from assay.bundle.scan import Scan
+from assay.bundle.tables import CLIENT, HOST, INTERVALS
 from assay.clocks import Shift
 from assay.plan import Closed, Plan
 
@@ -119,8 +120,14 @@ class _Grid:
     interval_ns: int
 
 
-def set_times(found: ClientSet, clients: Mapping[str, ClientView], clock: CommonClock, interval_s: float) -> SetTimes:
-    """Put the ticks of all clients on the grids of the set."""
+def set_times(
+    found: ClientSet,
+    clients: Mapping[str, ClientView],
+    scans: Mapping[str, Scan],
+    clock: CommonClock,
+    interval_s: float,
+) -> SetTimes:
+    """Put the ticks of all clients on the grids of the set; `scans` are the tables of all of them."""
     interval_ns = max(1, round(interval_s * NS_PER_S))
     lost = {member.name for member in found.members if member.lost is not None}
     begun = _begun(clients, clock, lost)
@@ -129,7 +136,7 @@ def set_times(found: ClientSet, clients: Mapping[str, ClientView], clock: Common
         index: agreed[index] if index in agreed else min(one.start_ns + one.shift.ns for one in of.values())
         for index, of in begun.items()
     }
-    ticks = _numbered(clients.values(), begun, begins, interval_ns)
+    ticks = _numbered(scans, begun, begins, interval_ns)
     loads = [member.name for member in found.loads]
     phases, kept = {}, []
     for index, rows in _by_phase(ticks).items():
@@ -178,7 +185,7 @@ def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
 
 
 def _numbered(
-    views: Collection[ClientView],
+    scans: Mapping[str, Scan],
     begun: Mapping[int, Mapping[str, ClientPhase]],
     begins: Mapping[int, int],
     interval_ns: int,
@@ -197,10 +204,10 @@ def _numbered(
         schema={CLIENT: pl.String, "phase_index": pl.Int32, "start_ns": pl.Int64, "first": pl.Int64},
         orient="row",
     )
-    own = [view.intervals().select(CLIENT, "phase_index", "t_s").unique() for view in views]
+    own = [part.unique() for part in scans[INTERVALS].parts(columns=[CLIENT, "phase_index", "t_s"])]
     own += [
-        view.host().filter(pl.col("source") == "process").select(CLIENT, "phase_index", "t_s").unique()
-        for view in views
+        part.filter(pl.col("source") == "process").select(CLIENT, "phase_index", "t_s").unique()
+        for part in scans[HOST].parts(columns=[CLIENT, "phase_index", "t_s", "source"])
     ]
     ticks = in_time(pl.concat(own).unique()).join(starts, on=[CLIENT, "phase_index"])
     of_client = [CLIENT, "phase_index"]
@@ -243,12 +250,12 @@ def _phase(
     placed = ticks.join(edges, on="number", how="left").with_columns(
         set_ns=pl.col("set_ns").fill_null(grid.begin_ns + pl.col("number") * grid.interval_ns)
     )
-    places = places_of(placed, CLIENT)
-    own_ns, set_ns = placed["t_ns"].to_numpy(), placed["set_ns"].to_numpy()
+    of_client = placed.group_by(CLIENT).agg("t_ns", "set_ns")
+    ticks_of = {name: (own.to_numpy(), on_set.to_numpy()) for name, own, on_set in zip(*of_client, strict=True)}
     found = {
-        name: dataclasses.replace(one, own_ns=own_ns[at], set_ns=set_ns[at])
+        name: dataclasses.replace(one, own_ns=ticks_of[name][0], set_ns=ticks_of[name][1])
         for name, one in begun.items()
-        if (at := places.get((name,))) is not None
+        if name in ticks_of
     }
     phase = PhaseOfSet(
         index=index,

@@ -113,7 +113,7 @@ def _where_all_was_sampled(record: PhaseRecord, series: RateSeries, begin: int) 
     A client that was paused counts with its next tick what it did before. Shorter intervals than 100 ms are finer than the
     host's counters: bytes of devices and of operations must begin together.
     """
-    ticks_ns = record.common_ns if record.is_sum_of_clients else record.counters.ticks_ns("cpu")
+    ticks_ns = record.common_ns if record.is_sum_of_clients else frozenset(record.counters.times("cpu").tolist())
     places = (place for place in range(begin, len(series)) if int(series.edges_ns[place]) in ticks_ns)
     return next(places, begin)
 

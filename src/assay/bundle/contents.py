@@ -3,12 +3,12 @@
 import contextlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 import polars as pl
 
-from assay.bundle.parquet_pages import unpacked_bytes
+from assay.bundle.parquet_pages import Unpacked, unpacked
 from assay.bundle.strict_json import decode
 from assay.bundle.tables import ADDED_LATER, COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.events import Event
@@ -20,7 +20,7 @@ MOST_UNPACKED: Final = 512
 """A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten
 stand still for hours do to 200 times."""
 MOST_OF_RAM: Final = 4
-"""A table takes at most this part of the machine's memory: judging it takes as much again."""
+"""What is unpacked at once takes at most this part of the machine's memory: working on it takes as much again."""
 BUCKETS: Final = 34 * 1024
 """Buckets from 1 ns to 1 h."""
 LONGEST_S: Final = 1e9
@@ -37,30 +37,57 @@ _MAY_BE_NULL: Final[Mapping[str, frozenset[str]]] = {
 _COUNTS: Final = frozenset({"ops", "bytes", "errors", "n", "worker", "latency_max_ns", "latency_sum_ns"})
 
 
-def read_table(data: bytes, name: str) -> pl.DataFrame:
-    """Read a table, once it is known what it unpacks to.
+class TooLargeError(ValueError):
+    """A table that nothing is wrong with takes more memory than this machine has."""
+
+
+def check_table(data: bytes, name: str) -> Unpacked:
+    """Work out what a table is in memory, before anything of it is unpacked.
 
     Raises:
-        ValueError: it is not that table, or takes more memory than a run's can.
+        TooLargeError: this machine cannot unpack a part of it.
+        ValueError: it is not that table, or none that a run has.
     """
-    later = ADDED_LATER.get(name, frozenset())
-    needed = unpacked_bytes(data, COLUMNS[name], later)
-    if needed > max(SMALL_BYTES, MOST_UNPACKED * len(data)):
-        raise ValueError(f"{format_bytes(len(data))} would unpack to {format_bytes(needed)}, which no run does")
-    if needed > ram_bytes() // MOST_OF_RAM:
-        raise ValueError(
-            f"it takes {format_bytes(needed)} of memory; read it on a machine with {MOST_OF_RAM} times that"
+    found = unpacked(data, COLUMNS[name], ADDED_LATER.get(name, frozenset()))
+    if found.bytes > max(SMALL_BYTES, MOST_UNPACKED * len(data)):
+        raise ValueError(f"{format_bytes(len(data))} would unpack to {format_bytes(found.bytes)}, which no run does")
+    refuse_above_memory(found.group_bytes, "one part of this table takes")
+    return found
+
+
+def refuse_above_memory(needed_bytes: int, what: str) -> None:
+    """Raise TooLargeError where something takes more than its part of this machine's memory."""
+    if needed_bytes > ram_bytes() // MOST_OF_RAM:
+        raise TooLargeError(
+            f"is too large for this machine: {what} {format_bytes(needed_bytes)} of memory; open the run on a machine with"
+            f" {format_bytes(needed_bytes * MOST_OF_RAM)}"
         )
+
+
+def read_part(data: bytes, name: str, first: int, count: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read rows of a table that was checked; raises ValueError where it is none."""
+    kinds = COLUMNS[name] if columns is None else {column: COLUMNS[name][column] for column in columns}
     try:
         with _panics_unprinted():
-            table = pl.read_parquet(io.BytesIO(data), use_statistics=False)
+            scan = pl.scan_parquet(io.BytesIO(data), use_statistics=False)
+            later = ADDED_LATER.get(name, frozenset()).intersection(kinds)
+            missing = later.difference(scan.collect_schema().names()) if later else ()
+            lacking = [pl.lit(None, kinds[column]).alias(column) for column in missing]
+            table = scan.slice(first, count).with_columns(lacking).select(*kinds).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(str(error).partition("\n")[0]) from error
-    lacking = [pl.lit(None, COLUMNS[name][column]).alias(column) for column in later - set(table.columns)]
-    table = table.with_columns(lacking)
-    if table.schema != pl.Schema(COLUMNS[name]):
+    if table.schema != pl.Schema(kinds):
         raise ValueError("it has other columns than a run has")
+    if table.height != count:
+        raise ValueError("it has fewer rows than its footer says")
     return table
+
+
+def read_table(data: bytes, name: str) -> pl.DataFrame:
+    """Read a whole table; raises as `check_table` does, and TooLargeError where all of it is more than a part of memory."""
+    found = check_table(data, name)
+    refuse_above_memory(found.bytes, "all of this table takes")
+    return read_part(data, name, 0, found.rows)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ names is looked at, and their sums are held to the footer. The reader allocates 
 are those of parquet.thrift (apache/parquet-format), written in Thrift's compact protocol.
 """
 
+import dataclasses
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -27,8 +28,26 @@ _TYPES: Final[Mapping[type[pl.DataType], tuple[int, int]]] = {
 """Physical type in the file, and bytes of a value in memory (of a text, its view)."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Unpacked:
+    """What a table is in memory."""
+
+    rows: int
+    bytes: int
+    """Of its values, and of the pages that they come from."""
+    group_bytes: int
+    """The same of its largest row group: the least that is unpacked at once."""
+    columns: tuple[str, ...]
+    """Those that it has."""
+
+
 def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> int:
-    """Say how much memory a table takes: its values, and the pages that they come from.
+    """Return how much memory a table takes; see `unpacked`."""
+    return unpacked(data, columns, may_lack).bytes
+
+
+def unpacked(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> Unpacked:
+    """Work out how much memory a table takes.
 
     Args:
         data: The whole file.
@@ -45,17 +64,20 @@ def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Co
     if length > end - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
     footer = _Thrift(data, end - length, end).read()
-    leaves = _check_schema(_list(footer, 2), columns, may_lack)
+    found = _check_schema(_list(footer, 2), columns, may_lack)
     groups = _list(footer, 4)
     rows = [_count(group, 3) for group in groups]
     if sum(rows) != _count(footer, 3):
         raise ValueError("its footer contradicts itself")
     row_bytes = sum(_TYPES[type(kind)][1] for kind in columns.values())
-    return sum(rows) * row_bytes + sum(_of_group(data, group, leaves) for group in groups)
+    sizes = [count * row_bytes + _of_group(data, group, len(found)) for count, group in zip(rows, groups, strict=True)]
+    return Unpacked(sum(rows), sum(sizes), max(sizes, default=0), found)
 
 
-def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType], may_lack: Collection[str]) -> int:
-    """Refuse other columns than those wanted, in name, order or type, and any that are nested; how many there are."""
+def _check_schema(
+    schema: Sequence[Any], columns: Mapping[str, pl.DataType], may_lack: Collection[str]
+) -> tuple[str, ...]:
+    """Refuse other columns than those wanted, in name, order or type, and any that are nested; name those that are there."""
     leaves = [_struct(leaf) for leaf in schema[1:]]
     found = [leaf.get(4) for leaf in leaves]
     columns = {name: kind for name, kind in columns.items() if name not in may_lack or name.encode() in found}
@@ -66,7 +88,7 @@ def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType], may
     for leaf, (name, kind) in zip(leaves, columns.items(), strict=True):
         if leaf.get(1) != _TYPES[type(kind)][0] or leaf.get(3) not in {0, 1} or leaf.get(5):
             raise ValueError(f"column '{name}' is of another type")
-    return len(leaves)
+    return tuple(columns)
 
 
 def _of_group(data: bytes, group: Any, columns: int) -> int:

@@ -5,7 +5,7 @@ import datetime as dt
 import io
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -26,6 +26,7 @@ from assay.bundle.original import ABOUT, FOREIGN, ORIGINAL, Original, original_o
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder, remove_run, removed_on_error
 from assay.bundle.run_place import STREAM_FOLDER, remove_in_run
+from assay.bundle.scan import FileTable, HeldTable, Scan, content_checked
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
 from assay.errors import BundleError, RunError
@@ -208,11 +209,11 @@ class RunBundle:
         """
         name = self._only_client() if client is None else client
         if (streams := self._in_memory()) is not None:
-            with _content_checked(files.of_client(self.path, files.STREAMS, name)):
+            with content_checked(files.of_client(self.path, files.STREAMS, name)):
                 check_events(streams[name].events, len(self.plan.phases))
             return list(streams[name].events)
         file = files.of_client(self.path, files.EVENTS, name).relative_to(self.path).as_posix()
-        with _content_checked(self.path / file):
+        with content_checked(self.path / file):
             found = read_events(self._contents(file))
             check_events(found, len(self.plan.phases))
         return found
@@ -315,7 +316,7 @@ class RunBundle:
         if self.is_sealed and not self._is_listed(CLIENTS):
             return None
         try:
-            with _content_checked(self.path / CLIENTS):
+            with content_checked(self.path / CLIENTS):
                 found = client_set_of(self._contents(CLIENTS))
                 if any(start.phase_index >= len(self.plan.phases) for start in found.starts):
                     raise ValueError(f"a start is of a phase that the Plan of {len(self.plan.phases)} does not have")
@@ -338,7 +339,7 @@ class RunBundle:
         """
         if not self.is_foreign:
             return None
-        with _content_checked(self.path / ORIGINAL):
+        with content_checked(self.path / ORIGINAL):
             return original_of(self._contents(ABOUT), self._contents(ORIGINAL))
 
     def check_contents(self) -> None:
@@ -347,7 +348,8 @@ class RunBundle:
         for client in self.clients:
             self.events(client)
         for name in COLUMNS:
-            self._table(name)
+            for _ in self.scan(name).parts():
+                pass
 
     def is_own(self, library: Path) -> bool:
         """Whether this user made the run in a library, and what a rerun of it does is as it was then."""
@@ -408,13 +410,26 @@ class RunBundle:
             files=entries,
         )
 
+    def scan(self, name: str) -> Scan:
+        """Return a table to be read part by part.
+
+        Raises:
+            BundleError: it is none, here or when a part of it is read.
+        """
+        if self._in_memory() is not None:
+            return HeldTable(self._table(name))
+        path = self._table_path(name)
+        with content_checked(path):
+            data = self._contents(path.name)
+        return FileTable(path, data, name, len(self.plan.phases))
+
     def _table(self, name: str) -> pl.DataFrame:
         phases = len(self.plan.phases)
         if (streams := self._in_memory()) is not None:
-            with _content_checked(self.path):
+            with content_checked(self.path):
                 return check_rows(_joined(streams, name), name, phases)
         path = self._table_path(name)
-        with _content_checked(path):
+        with content_checked(path):
             return check_rows(read_table(self._contents(path.name), name), name, phases)
 
     def _table_path(self, name: str) -> Path:
@@ -472,17 +487,6 @@ class RunBundle:
     def _refuse_if_sealed(self) -> None:
         if self.is_sealed or (self.path / files.MANIFEST).exists():
             raise BundleError(f"{self.path}: is sealed and is never rewritten. Start a new run instead")
-
-
-@contextlib.contextmanager
-def _content_checked(path: Path) -> Iterator[None]:
-    """Say of what is wrong with the content of a file that the run is damaged."""
-    try:
-        yield
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read ({error.strerror}). {DAMAGED_CURE}") from error
-    except ValueError as error:
-        raise BundleError(f"{path}: is not what a run writes: {error}. {DAMAGED_CURE}") from error
 
 
 def _joined(streams: Streams, name: str) -> pl.DataFrame:

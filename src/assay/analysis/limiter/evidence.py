@@ -1,6 +1,7 @@
 """The figures of one window that the rules are asked about, from what was recorded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import bisect
+from collections.abc import Mapping, Sequence
 
 from assay.analysis import budget, thresholds
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
@@ -38,15 +39,15 @@ def gather(
     offered_per_s, issued_share, late_share = _schedule(subject)
     scheduled = schedule_of(subject)
     own_limit_share, own_limit = _own_limit(subject, window)
-    curve = tuple(_curve(subject))
+    fewer, more = _beside(subject, outstanding)
     cpus = cpu_use(subject.run, record, window, job)
     is_polling = _is_polling(subject)
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
         latency_s=latency_s,
-        fewer=max((at for at in curve if 2 * at.outstanding <= outstanding), key=_in_flight, default=None),
-        more=min((at for at in curve if at.outstanding >= 2 * outstanding), key=_in_flight, default=None),
+        fewer=fewer,
+        more=more,
         is_absorbed=is_absorbed,
         offered_per_s=offered_per_s,
         issued_share=issued_share,
@@ -149,17 +150,27 @@ def _own_limit(subject: Subject, window: Window) -> tuple[float | None, str]:
     return max(used, default=(None, ""))
 
 
-def _curve(subject: Subject) -> Iterator[CurvePoint]:
-    """The same operation in other phases of this run that do nothing else, with another number in flight."""
+def _beside(subject: Subject, outstanding: float) -> tuple[CurvePoint | None, CurvePoint | None]:
+    """Give the next points of the curve with at most half of what is in flight, and with at least twice as much."""
+    curve = subject.run.once(("curve", work_of(subject.job), subject.operation.name), lambda: _curve(subject))
+    fewer = bisect.bisect_right(curve, outstanding / 2, key=_in_flight)
+    more = bisect.bisect_left(curve, outstanding * 2, key=_in_flight)
+    return curve[fewer - 1] if fewer else None, curve[more] if more < len(curve) else None
+
+
+def _curve(subject: Subject) -> list[CurvePoint]:
+    """The same operation in all phases of this run that do nothing else, one point for each number in flight, in order."""
+    points: dict[float, CurvePoint] = {}
     for record in subject.run.by_work.get(work_of(subject.job), ()):
-        if record.index == subject.record.index or record.finished is None:
+        if record.finished is None:
             continue
         (job,) = record.phase.jobs
         rows = record.rows(job.name, subject.operation.name)
-        ops, seconds = rows.total("ops"), record.whole.seconds
+        ops, seconds, outstanding = rows.total("ops"), record.whole.seconds, float(job.workers * job.queue_depth)
         if ops >= thresholds.FEW_OPS and seconds > 0:
             latency_s = rows.total("latency_sum_ns") / ops / NS_PER_S
-            yield CurvePoint(float(job.workers * job.queue_depth), ops / seconds, latency_s)
+            points.setdefault(outstanding, CurvePoint(outstanding, ops / seconds, latency_s))
+    return sorted(points.values(), key=_in_flight)
 
 
 def _in_flight(at: CurvePoint) -> float:

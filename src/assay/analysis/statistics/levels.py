@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis import thresholds
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import FloatArray, dot
 
 _MAD_TO_DEVIATION = 1.4826
 _NEIGHBOURS = 2
@@ -106,10 +106,10 @@ def _autocorrelation(z: FloatArray) -> float:
     """Correlation phi of neighbours, from that of the first differences, which is (phi - 1) / 2 for AR(1) noise."""
     steps = np.diff(z)
     steps = steps - steps.mean() if len(steps) else steps
-    power = float(steps @ steps)
+    power = dot(steps, steps)
     if power <= 0:
         return 0.0
-    return min(max(1 + 2 * float(steps[1:] @ steps[:-1]) / power, 0.0), thresholds.MOST_CORRELATION)
+    return min(max(1 + 2 * dot(steps[1:], steps[:-1]) / power, 0.0), thresholds.MOST_CORRELATION)
 
 
 def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis import thresholds
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import FloatArray, dot
 from assay.analysis.statistics.beta import student_quantile
 
 _MOST_CORRELATION = 0.95
@@ -68,10 +68,10 @@ def effective_count(values: FloatArray) -> float:
 def correlation(values: FloatArray) -> float:
     """Correlation of neighbours, Kendall's bias taken back, from 0 to 0.95."""
     rest = values - values.mean()
-    power = float(rest @ rest)
+    power = dot(rest, rest)
     if power <= 0:
         return 0.0
-    p = float(rest[1:] @ rest[:-1]) / power
+    p = dot(rest[1:], rest[:-1]) / power
     return min(max(p + (1 + 3 * p) / len(values), 0.0), _MOST_CORRELATION)
 
 

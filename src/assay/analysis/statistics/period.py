@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from assay.analysis import thresholds
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import FloatArray, dot
 
 _SHORTEST = 3
 
@@ -41,7 +41,7 @@ def without_period(z: FloatArray, rest: FloatArray, period: int) -> FloatArray:
 def _autocorrelations(rest: FloatArray, lags: int) -> FloatArray | None:
     """Autocorrelations by lag, each as if of a whole series; None for a series that never varies."""
     n = len(rest)
-    power = float(rest @ rest)
+    power = dot(rest, rest)
     if power <= 0 or lags >= n:
         return None
     # By a transform: a product for each lag would take minutes of a run of hours.

@@ -11,7 +11,7 @@ independent values would have, is the design effect; n over it is what counts.
 import numpy as np
 
 from assay.analysis import thresholds
-from assay.analysis.arrays import IntArray
+from assay.analysis.arrays import IntArray, dot
 from assay.analysis.statistics.beta import beta_quantile
 from assay.analysis.statistics.mean import correlation
 
@@ -49,5 +49,5 @@ def _design_effect(above: IntArray, total: IntArray) -> float:
         return 1.0
     rest = above - total * share
     p = correlation(rest)
-    variance = float(rest @ rest) * (1 + p) / (1 - p)
+    variance = dot(rest, rest) * (1 + p) / (1 - p)
     return max(1.0, variance / (n * share * (1 - share)))

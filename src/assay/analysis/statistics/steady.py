@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis import thresholds
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import FloatArray, dot
 from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.statistics.mean import correlation
 from assay.analysis.statistics.period import find_period, without_period
@@ -162,7 +162,7 @@ def staircase(z: FloatArray, found: Levels) -> int | None:
         rest = np.concatenate([z[a.begin : a.end] - z[a.begin : a.end].mean() for a in levels[first:]])
         variance = min(line.variance, long_run_variance(rest, len(rest) - len(levels) + first))
         penalty = thresholds.LEVEL_PENALTY * math.log(len(rest)) * variance
-        by_steps = float(rest @ rest) + penalty * len(steps)
+        by_steps = dot(rest, rest) + penalty * len(steps)
         by_line = line.squares + penalty * thresholds.STEADY_LINE_COST
         if by_line <= by_steps and _matters(line):
             return begin

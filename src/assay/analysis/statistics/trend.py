@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import FloatArray, dot
 from assay.analysis.statistics.mean import correlation
 
 
@@ -26,16 +26,16 @@ class Trend:
 def trend(values: FloatArray) -> Trend:
     """Put a line through a series, shape `(n,)`, in order."""
     n = len(values)
-    at = np.arange(n) - (n - 1) / 2
-    power = float(at @ at)
-    slope = float(at @ values) / power if power else 0.0
+    at: FloatArray = np.arange(n, dtype=np.float64) - (n - 1) / 2
+    power = dot(at, at)
+    slope = dot(at, values) / power if power else 0.0
     rest = values - values.mean() - slope * at
     variance = long_run_variance(rest, n - 2)
     error = math.sqrt(variance / power) * (n - 1) if power else math.inf
-    return Trend(slope * (n - 1), error, float(rest @ rest), variance)
+    return Trend(slope * (n - 1), error, dot(rest, rest), variance)
 
 
 def long_run_variance(rest: FloatArray, freedom: int) -> float:
     """Variance of what is left of a series, times what the correlation of neighbours adds to that of a mean."""
     p = correlation(rest)
-    return float(rest @ rest) / max(freedom, 1) * (1 + p) / (1 - p)
+    return dot(rest, rest) / max(freedom, 1) * (1 + p) / (1 - p)
