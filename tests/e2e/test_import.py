@@ -40,7 +40,7 @@ def test_what_is_no_output_of_a_tool_leaves_no_run(assay: Assay, tmp_path: Path)
 
     refused = assay("import", SAMPLES / "io500.txt", tmp_path / "text", check=2)
 
-    assert "is no output that Assay knows" in refused.stderr
+    assert "is no output in a supported format" in refused.stderr
     assert json.loads(assay("ls", "--json", check=0).stdout) == []
 
 

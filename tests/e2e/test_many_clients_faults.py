@@ -36,7 +36,7 @@ CLOSED = "its connection closed: "
 """The reason of a loss that was noticed at once: the kernel closes the socket of a process that ends."""
 KILLED = r".* was killed by signal 9 before it was done\."
 """The reason where the client itself reports its engine's end."""
-SILENT = r"it said nothing for (\d+\.\d) s: "
+SILENT = r"it was silent for (\d+\.\d) s: "
 """The reason of a loss that was noticed by silence, in seconds by the leader's clock.
 
 Time in which the leader itself stood still is no silence, so the figure does not depend on how busy the machine is.

@@ -1,4 +1,4 @@
-"""bigdir: its command line, its CSV against the published one, and what the CSV cannot say."""
+"""bigdir: its command line, its CSV against the published one, and what the CSV cannot show."""
 
 import csv
 import dataclasses
@@ -239,7 +239,7 @@ def test_few_steps_say_nothing_of_a_change() -> None:
     said = classic.beside(run)
     assert len(classic.brief(run).splitlines()) == 1
 
-    assert "mkdir: 6 steps are too few to tell where the time changes" in said
+    assert "mkdir: 6 steps are too few to find where the time changes" in said
 
 
 def test_many_levels_are_called_a_drift() -> None:

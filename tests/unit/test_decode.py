@@ -351,8 +351,8 @@ def test_a_fact_moves_a_verdict_only_from_unknown() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no output that Assay knows"),
-        ("hello\n", "is no output that Assay knows"),
+        ("", "is no output in a supported format"),
+        ("hello\n", "is no output in a supported format"),
         ('{"fio version": "fio-3.33", "jobs": [', "is an output of fio, but its JSON is broken"),
         ('{"fio version": "fio-3.33", "jobs": [{"jobname": "\\ud800"}]}', "its JSON is broken"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "but it has no jobs"),

@@ -142,7 +142,7 @@ def test_a_file_that_others_put_in_the_way_does_not_stand_for_a_host(
         ("n[1-3]=10.0.0.[1-2]", "has 3 names and 2 addresses"),
         ("b port=0", "ports are 1 to 65535"),
         ("b port=٣", "ports are 1 to 65535"),
-        ("b port=1 port=2", "port= stands there twice"),
+        ("b port=1 port=2", "port= is there twice"),
         ("b python=bin/python", "give the whole path"),
         ("b user=-oProxyCommand=x", "is no name of a user"),
         ("b shell=zsh", "'shell=zsh' is unknown here"),
@@ -151,7 +151,7 @@ def test_a_file_that_others_put_in_the_way_does_not_stand_for_a_host(
         ("b=$(id)", "is no address"),
         ("b=", "is no address"),
         ("=b", "a name is missing"),
-        ("root@b", "say who to be with --ssh-user"),
+        ("root@b", "set the user with --ssh-user"),
         ("b:22", "put one in front"),
         ("2001:db8::1", "put one in front"),
         ("a..b", "is no name of a client"),
@@ -161,7 +161,7 @@ def test_a_file_that_others_put_in_the_way_does_not_stand_for_a_host(
         ("local:0", "1 to 20000 can be"),
         ("local:99999", "1 to 20000 can be"),
         ("local user=me", "no user= and no port="),
-        ("c" * 1001, "the line has more than 1000 letters"),
+        ("c" * 1001, "the line has more than 1000 characters"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, line: str, said: str) -> None:

@@ -304,7 +304,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<PhoronixTestSuit
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nothing that anybody printed\n", "is no output that Assay knows: fio, elbencho, iozone"),
+        ("nothing that anybody printed\n", "is no output in a supported format: fio, elbencho, iozone"),
         (BOMB, "declares a document type or an entity"),
         (f"<PhoronixTestSuite>{'<a>' * 30}{'</a>' * 30}</PhoronixTestSuite>", "nested more than 20 deep"),
         ("<PhoronixTestSuite><a></PhoronixTestSuite>", "its XML is broken"),
@@ -470,7 +470,7 @@ def test_who_shows_a_foreign_run_reads_which_zone_was_assumed(tmp_path: Path) ->
         ("1 bytes copied, 1 s, 1 B/s\n" * 10_001, "more than 10000 copies"),
         ("Vdbench Starting RD=a avg_1-2 1\n" + "avg_1-2 1\n" + "Starting RD=a " * 10_001, "more than 10000 runs"),
         ("label,unit,a\n" + "x" * 200_000 + ",MB/s,1\n", "is an output of table, but field larger than field limit"),
-        ("ISO date," + "x" * 70_000 + ",IOPS\n", "more than 65536 letters"),
+        ("ISO date," + "x" * 70_000 + ",IOPS\n", "more than 65536 characters"),
     ],
 )
 def test_more_than_anybody_has_is_refused_while_it_is_read(text: str, said: str) -> None:
@@ -481,5 +481,5 @@ def test_more_than_anybody_has_is_refused_while_it_is_read(text: str, said: str)
 def test_a_line_that_csv_does_not_take_is_no_line_of_bonnie() -> None:
     line = "1.96,1.96,box,1,1," + "x" * 200_000 + ",1" * 45
 
-    with pytest.raises(InputError, match="is no output that Assay knows"):
+    with pytest.raises(InputError, match="is no output in a supported format"):
         read_output(f"{line}\n", "file")

@@ -180,7 +180,7 @@ def test_that_the_first_of_all_does_not_end_the_others_is_said() -> None:
 
 
 def test_a_line_that_is_longer_than_any_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 letters"):
+    with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 characters"):
         FRONT_END.parse(*given("h" * 1_000_000 + " /mnt/a\n"))
 
 

@@ -190,7 +190,7 @@ def _no_key(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_outside, "does not lie beside it"),
+        (_outside, "is not next to it"),
         (_large, "more than 64 KiB"),
         (_link, "run.key.pem: cannot be read"),
         (_pipe, "is no regular file"),
@@ -274,4 +274,4 @@ def test_what_a_login_shell_prints_is_not_taken_for_the_script() -> None:
 
 @pytest.mark.parametrize("output", [b"", b"no shell for you\n", b"ready\n", b"y\n" * 100_000])
 def test_a_shell_that_says_other_things_is_given_up(output: bytes) -> None:
-    assert _heard(output, chunk_bytes=4096) == "the shell there ended before it said 'ready'"
+    assert _heard(output, chunk_bytes=4096) == "the shell there ended before it reported 'ready'"

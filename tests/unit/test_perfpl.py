@@ -1,4 +1,4 @@
-"""perf.pl: its command line, its table against the published ones, and what the table cannot say."""
+"""perf.pl: its command line, its table against the published ones, and what the table cannot show."""
 
 import csv
 from collections.abc import Sequence
@@ -166,7 +166,7 @@ def test_total_work_by_total_time_stands_beside_the_mean_of_the_rates() -> None:
 
     # 3417.96875 MiB * 10 / 581 s; the script's mean of rates is 60.06.
     assert "Total work by total time: 58.8 MiB/s. Mean of the rates: 60.1 MiB/s." in said
-    assert "Iterations 1 to 4 stand apart (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
+    assert "Iterations 1 to 4 differ (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
     (told,) = classic.brief(run).splitlines()
     rates, _, how = told.partition(" Each iteration: ")
     assert rates in " ".join(said.splitlines())
@@ -189,7 +189,7 @@ def test_a_change_that_comes_last_is_no_warm_up_but_unsettled() -> None:
 def test_a_fast_beginning_is_not_called_a_warm_up() -> None:
     run = perfpl_run((*EXAMPLE[:4], "10"), [20.0] * 4 + [50.0] * 6)
 
-    assert "Iterations 1 to 4 stand apart (faster, so a cache that filled" in classic.beside(run)
+    assert "Iterations 1 to 4 differ (faster, so a cache that filled" in classic.beside(run)
 
 
 def test_the_final_flush_is_in_the_time() -> None:

@@ -17,7 +17,7 @@ _ROUNDING: Final = 1e-9
 
 
 class ClaimVerdict(enum.StrEnum):
-    """What is to be said of a claim."""
+    """The verdict on a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -65,7 +65,7 @@ class Accepted:
     """Whether the ends themselves do not."""
 
     def verdict(self, low: float, high: float) -> ClaimVerdict:
-        """Judge a figure that lies from `low` to `high`."""
+        """Assess a figure that lies from `low` to `high`."""
         if self._has(low) and self._has(high):
             return ClaimVerdict.SUPPORTED
         is_outside = high < self.low or low > self.high or (low == high and not self._has(low))

@@ -6,7 +6,7 @@
 A side is what `assay compare` takes: a run, several with commas, `tag:NAME`. A comparison is that of `assay compare`, with
 its interval. A value has the interval of the runs: of three and more Student's, of the logarithms; of one that of its own
 window, which has nothing of what differs between runs. Numbers that are not to be trusted decide nothing; nor do those of
-something else than what is claimed: of storage where a sentence does not say `from page cache` or `as measured`.
+something else than what is claimed: of storage where a sentence has no `from page cache` or `as measured`.
 """
 
 import dataclasses
@@ -67,7 +67,7 @@ class OfRuns:
 
 
 def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
-    """Say which runs a sentence is about; None: it is about tables.
+    """Name the runs a sentence is about; None: it is about tables.
 
     Args:
         sentence: What is claimed.
@@ -84,7 +84,7 @@ def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
 
 
 def judge(says: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant: Meant) -> JudgedSentence:
-    """Judge a sentence; raises AssayError where its runs are not there."""
+    """Assess a sentence; raises AssayError where its runs are not there."""
     if not about.is_by_user and not SIDE.fullmatch(about.side):
         return undecided(says, f"'{about.side[:40]}' names no run")
     if isinstance(sentence.says, SaidValue):
@@ -107,7 +107,7 @@ def judge(says: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant:
 
 
 def _amounts(sentence: Sentence, amount: SaidValue, about: OfRuns, arm: Arm) -> list[JudgedSentence]:
-    """Judge each result that a sentence is about; one that says why there is none, where there is none."""
+    """Assess each result that a sentence is about; one that explains why there is none, where there is none."""
     metric = _metric(about.metric, amount)
     if metric is None:
         return [
@@ -180,7 +180,7 @@ def _in_unit(metric: Metric, amount: SaidValue) -> tuple[tuple[float, ...], str]
 
 
 def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
-    """Say that the numbers are of something else than is claimed; None: they are of that."""
+    """Report that the numbers are of something else than is claimed; None: they are of that."""
     if sentence.is_as_measured:
         return None
     wanted = sentence.served or ServedBy.STORAGE
@@ -188,7 +188,7 @@ def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
     others = sorted(kind.words for kind in measured - {wanted} if sentence.served or not kind.is_past_memory)
     if not others:
         return None
-    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence says what is meant"
+    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence selects it"
     return f"the number is of {' and '.join(others)}, the claim of {wanted.words}{cure}"
 
 
@@ -232,7 +232,7 @@ def _runs(values: Sequence[float]) -> str:
 def _proportions(
     sentence: Sentence, proportion: Proportion, about: OfRuns, arms: Sequence[Arm], meant: Meant
 ) -> list[JudgedSentence]:
-    """Judge each row that a sentence is about; one that says why there is none, where there is none."""
+    """Assess each row that a sentence is about; one that explains why there is none, where there is none."""
     (against,) = compare(arms, meant.effect, headline=about.label).against
     names = {THROUGHPUT.name, IOPS.name} if about.metric == "rate" else {about.metric}
     rows = [row for row in against.rows if row.metric in names and fnmatchcase(row.label, about.label)]

@@ -1,8 +1,8 @@
-"""Does a sentence hold by what stands in tables?
+"""Assess a sentence by the values in tables.
 
-A table without repeats has no interval. Its arithmetic is checked as it stands; where two measured values are held against
+A table without repeats has no interval. Its arithmetic is checked without one; where two measured values are held against
 each other for who is ahead, for being alike, or against a limit, what the difference that runs have (`effect`, 3 %) would
-change is not decided, because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the
+change is not decided, because the variation between runs is unknown. With `over COLUMN` the rows are repeats: the
 values have the interval of their mean, two sides that of their ratio (`statistics/ratio.py`).
 
 Of many rows each has to hold. One that surely does not contradicts the sentence; an order is supported where none does and
@@ -29,7 +29,7 @@ from assay.compare.comparison import DEFAULT_EFFECT, judge_ratio
 
 _WHOLE_FROM = 1e5
 _FEW_TIMES = 3
-"""Ratios up to which a change is told in per cent."""
+"""Ratios up to which a change is reported in per cent."""
 _MOST_NAMED = 3
 """Rows that a reason names."""
 
@@ -44,7 +44,7 @@ class Meant:
 
 
 def judge(says: str, sentence: Sentence, tables: Mapping[str, FactTable], meant: Meant) -> JudgedSentence:
-    """Judge a sentence; raises ExpressionError where a side is no expression."""
+    """Assess a sentence; raises ExpressionError where a side is no expression."""
     try:
         left = _with_unit(evaluate(sentence.left, tables), sentence, meant)
         if isinstance(sentence.says, SaidValue):
@@ -56,7 +56,7 @@ def judge(says: str, sentence: Sentence, tables: Mapping[str, FactTable], meant:
 
 
 def _with_unit(left: Quantity, sentence: Sentence, meant: Meant) -> Quantity:
-    """Give the left side the unit that its author says, if the table does not say another."""
+    """Give the left side the unit of its author, if the table does not have another."""
     said = sentence.left_unit
     if said is None:
         return _read_as(left, meant)
@@ -76,7 +76,7 @@ def figure(value: float) -> str:
 
 
 def span(values: Accepted) -> str:
-    """Print what is accepted, with as many digits as tell its ends apart."""
+    """Print what is accepted, with as many digits as distinguish its ends."""
     if math.isinf(values.high):
         return f"{'above' if values.is_open else 'at least'} {figure(values.low)}"
     if math.isinf(values.low):
@@ -130,14 +130,14 @@ def _points(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _no_unit(name: str, left: Quantity, wanted: StatedUnit | None) -> str | None:
-    """Say why a value cannot be held against a number in a unit; None: it can."""
+    """Explain why a value cannot be compared with a number in a unit; None: it can."""
     if wanted is None:
         return None
     if wanted.dimension is Dimension.SHARE and left.is_plain:
         return None
     if left.unit is None:
-        what = "a plain number" if left.is_plain else "of a unit that nothing says"
-        return f"'{name}' is {what}, the number in {wanted.name}: '{name} in UNIT is ...' says what it is in"
+        what = "a plain number" if left.is_plain else "of an unknown unit"
+        return f"'{name}' is {what}, the number in {wanted.name}: write '{name} in UNIT is ...' to set it"
     if left.unit.dimension is not wanted.dimension:
         return f"'{name}' is a {left.unit.dimension.value}, the number a {wanted.dimension.value}"
     return None
@@ -168,7 +168,7 @@ def _amount_words(computed: Computed, left: Quantity, amount: SaidValue, factor:
 
 
 def _rows_words(verdicts: Sequence[ClaimVerdict], shown: Sequence[str], of: Quantity, true: str) -> str:
-    """Say how many rows hold, and name some that do not."""
+    """Count how many rows hold, and name some that do not."""
     holding = sum(verdict is ClaimVerdict.SUPPORTED for verdict in verdicts)
     words = f"holds in {holding} of {len(verdicts)} rows"
     for verdict, name in ((ClaimVerdict.CONTRADICTED, "not in"), (ClaimVerdict.NOT_DECIDABLE, "open in")):
@@ -192,7 +192,7 @@ def _row_name(of: Quantity, place: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """Two sides, and how they are said to stand to each other."""
+    """Two sides, and the claimed relation."""
 
     says: str
     sentence: Sentence
@@ -211,7 +211,7 @@ class _Comparison:
             return undecided(self.says, why)
         unit = left.unit or right.unit
         if unit is None and self.proportion.way in {Lean.FASTER, Lean.SLOWER}:
-            why = f"nothing says whether '{name}' is a rate or a time: higher or lower can be told"
+            why = f"it is unknown whether '{name}' is a rate or a time: use higher or lower"
             return undecided(self.says, why)
         is_time = unit is not None and unit.is_time
         ratios = self.proportion.ratios(is_time=is_time, alike=self.meant.effect)
@@ -224,7 +224,7 @@ class _Comparison:
         return found[0]
 
     def _repeated(self, accepted: Accepted, factor: float) -> JudgedSentence:
-        """Judge by the interval of the ratio of two samples."""
+        """Assess by the interval of the ratio of two samples."""
         left, right = self.left.values, self.right.values
         if min(*left, *right) <= 0:
             return undecided(self.says, "a ratio is of values above 0")
@@ -250,7 +250,7 @@ class _Comparison:
         )
 
     def _paired(self, accepted: Accepted, factor: float) -> JudgedSentence:
-        """Judge row by row, without an interval."""
+        """Assess row by row, without an interval."""
         left, right = _pairs(self.sentence, self.proportion, self.left, self.right)
         if min(map(abs, right.values)) == 0:
             return undecided(self.says, f"'{self.proportion.right}' is 0: nothing is a share of that")
@@ -300,16 +300,16 @@ def _unless_against(verdict: ClaimVerdict) -> ClaimVerdict:
 
 
 def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | None:
-    """Say why two sides are no numbers of one kind; None: they may be."""
+    """Explain why two sides are no numbers of one kind; None: they may be."""
     if left.unit and right.unit and left.unit.dimension is not right.unit.dimension:
         return f"'{name}' is a {left.unit.dimension.value}, '{other}' a {right.unit.dimension.value}"
     if (left.unit is None) != (right.unit is None) and not (left.is_plain or right.is_plain):
-        return f"nothing says in which unit '{name if left.unit is None else other}' is"
+        return f"the unit of '{name if left.unit is None else other}' is unknown"
     return None
 
 
 def _pairs(sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
-    """Put the values of both sides beside each other; raises NotThereError where nothing says how."""
+    """Pair the values of both sides; raises NotThereError where the pairing is undefined."""
     if sentence.by:
         return _paired_by(sentence.by, left, right)
     if len(left.values) > 1 < len(right.values) and (left.marks, left.source) != (right.marks, right.source):

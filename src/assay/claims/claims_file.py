@@ -1,6 +1,6 @@
 """Which claims does a file make? TOML, a table in Markdown, or a sentence a line.
 
-TOML names its tables, which lie beside it, and gives each claim an id, the words of its author, and one or more sentences:
+TOML names its tables, which are next to it, and gives each claim an id, the words of its author, and one or more sentences:
 
     title = "Report 12"
     mb = "decimal"
@@ -11,11 +11,12 @@ TOML names its tables, which lie beside it, and gives each claim an id, the word
     text = "FAT is faster"
     says = "fat_write is faster than ntfs_write"
 
-`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` stands
-in its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if wanted `id`
-and `says`. In any other text each line is a claim, but for empty ones and those that begin with `#`; bullets are left out.
+`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` is
+given in its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if
+wanted `id` and `says`. In any other text each line is a claim, but for empty ones and those that begin with `#`;
+bullets are left out.
 
-A sentence of TOML that is not understood is a fault of the file; one of a text is a claim of which nothing can be said.
+A sentence of TOML that is not understood is a fault of the file; one of a text is a claim that cannot be decided.
 """
 
 import dataclasses
@@ -43,7 +44,7 @@ MOST_LETTERS: Final = 2_000
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,60}")
 _BESIDE = re.compile(r"[\w-][\w.-]{0,100}")
-"""A file beside the file of claims: a name, no path."""
+"""A file next to the file of claims: a name, no path."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +153,7 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
             raise InputError(f"{source}: tables: '{name[:60]}' is no name; letters, digits and _ make one")
         if not _BESIDE.fullmatch(at):
             raise InputError(
-                f"{source}: tables.{name}: '{at[:60]}' is no file beside this one; --table names any other"
+                f"{source}: tables.{name}: '{at[:60]}' is no file next to this one; --table names any other"
             )
     claims = tuple(_of_toml(one, number, source) for number, one in enumerate(document.claim, start=1))
     ids = [claim.id for claim in claims]
@@ -165,11 +166,11 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     where = f"{source}: claim {one.id[:60] or number}"
     says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
     if len(says) > MOST_SENTENCES:
-        raise InputError(f"{where}: says {len(says)} sentences; {MOST_SENTENCES} are the most")
+        raise InputError(f"{where}: 'says' has {len(says)} sentences; {MOST_SENTENCES} are the most")
     if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_LETTERS:
-        raise InputError(f"{where}: a text has more than {MOST_LETTERS} letters")
+        raise InputError(f"{where}: a text has more than {MOST_LETTERS} characters")
     if one.undecidable and says:
-        raise InputError(f"{where}: has 'says' and 'undecidable'; one of them is meant")
+        raise InputError(f"{where}: has 'says' and 'undecidable'; give one of them")
     if not says and not one.text:
         raise InputError(f"{where}: has no 'text' and no 'says'")
     if not says and not one.undecidable:

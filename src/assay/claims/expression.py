@@ -1,4 +1,4 @@
-"""What do the sides of a claim come to? Arithmetic over the columns of tables.
+"""Evaluate the sides of a claim: arithmetic over the columns of tables.
 
     mean(total_seconds[test=1, iteration>4])     a function of a list of values
     iops[filesystem=XFS, scheduler=deadline]     a column, of the rows whose cells are so
@@ -6,9 +6,9 @@
     'write rate'                                 a column whose name has blanks
 
 Operators are + - * / and brackets; a list with a number, or with another of the same rows, is taken value by value.
-Conditions are = != < <= > >=, with `*` for any letters. A sum of like units keeps the unit, and so does a function of one
-list; a ratio of like units has none; what is multiplied or divided otherwise is in nobody knows what, until the sentence
-says it.
+Conditions are = != < <= > >=, with `*` for any characters. A sum of like units keeps the unit, and so does a function of one
+list; a ratio of like units has none; any other product or quotient has an unknown unit, until the sentence
+gives one.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ SHORTEST_LEVEL: Final = 2
 
 
 class ExpressionError(Exception):
-    """A text is no expression; the text says why."""
+    """A text is no expression; the message has the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +175,7 @@ class _Evaluation:
 
 def _finite(found: Quantity) -> Quantity:
     if not all(map(math.isfinite, found.values)):
-        raise NotThereError("it comes to no finite number")
+        raise NotThereError("its value is no finite number")
     return found
 
 
@@ -339,7 +339,7 @@ def _settled(given: Sequence[Quantity]) -> Quantity:
     series = given[0]
     last = settled(find_levels(np.array(series.values), shortest=SHORTEST_LEVEL))
     if last is None:
-        raise ValueError("the series came to no level and stayed there")
+        raise ValueError("the series reached no lasting level")
     kept = slice(last.begin, last.end)
     return dataclasses.replace(series, values=series.values[kept], rows=series.rows[kept], marks=series.marks[kept])
 

@@ -1,9 +1,9 @@
 """Tables that claims are held to: CSV with the names of its columns, or JSON.
 
-Lines of a CSV file that begin with `#` are remarks. `# unit: KB/s` gives the unit of the columns whose names say none, and a
-column `unit` that of the numbers of its row; `# stations: 9` is a number by that name. JSON is an object of numbers, lists
-and objects, reached by their names with dots between them, or a list of objects, which is a table; what stands under `data`
-counts where there is such a key.
+Lines of a CSV file that begin with `#` are remarks. `# unit: KB/s` gives the unit of the columns whose names have none,
+and a column `unit` that of the numbers of its row; `# stations: 9` is a number by that name. JSON is an object of
+numbers, lists and objects, reached by their names with dots between them, or a list of objects, which is a table; the
+value of `data` counts where there is such a key.
 
 Whoever wrote a table may be somebody else: rows, columns and depth have bounds.
 """
@@ -31,7 +31,7 @@ _UNIT_COLUMN = "unit"
 
 
 class NotThereError(Exception):
-    """The tables do not have what a claim is about; the text says what, for people."""
+    """The tables do not have what a claim is about; the text has the details, for people."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class FactTable:
     """Numbers above a CSV table."""
 
     def unit_of(self, column: str, rows: Sequence[Row]) -> StatedUnit | None:
-        """Give the unit of a column in some rows; None: nothing says it, or not all rows the same."""
+        """Give the unit of a column in some rows; None: unknown, or not the same in all rows."""
         if (named := unit_of_name(column)) is not None:
             return named
         words = {row.get(_UNIT_COLUMN, "") for row in rows}
@@ -80,7 +80,7 @@ def parse_csv(text: str, name: str, source: str) -> FactTable:
     try:
         for number, cells in zip(numbers, reader, strict=False):
             if max(map(len, cells), default=0) > MOST_LETTERS:
-                raise InputError(f"{source}:{number}: a cell has more than {MOST_LETTERS} letters")
+                raise InputError(f"{source}:{number}: a cell has more than {MOST_LETTERS} characters")
             if not columns:
                 columns = _columns(cells, f"{source}:{number}")
             elif len(cells) != len(columns):

@@ -26,7 +26,7 @@ class Computed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgedSentence(msgspec.Struct, frozen=True, kw_only=True):
-    """What one sentence comes to."""
+    """The verdict on one sentence."""
 
     says: str
     verdict: ClaimVerdict
@@ -64,7 +64,7 @@ def judged_claim(id_: str, text: str, note: str, sentences: Sequence[JudgedSente
 
 
 def undecided(says: str, reason: str, computed: Computed | None = None) -> JudgedSentence:
-    """Say why nothing can be said."""
+    """Explain why nothing can be decided."""
     return JudgedSentence(says=says, verdict=ClaimVerdict.NOT_DECIDABLE, reason=reason, computed=computed)
 
 

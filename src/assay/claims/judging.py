@@ -1,4 +1,4 @@
-"""Is a sentence about runs or tables, and what becomes of one that is not understood? Judges every claim of a file."""
+"""Assess every claim of a file: by runs or by tables, with the claims that are not understood."""
 
 import dataclasses
 import re
@@ -23,7 +23,7 @@ _OF_PAIRS = re.compile(r"\bp\(|\bp_normal\(|\bsettled\(|\sover\s")
 
 
 def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaims:
-    """Judge a file.
+    """Assess a file.
 
     Args:
         file: The claims, with their tables.

@@ -6,10 +6,10 @@
     during is at most 5 % higher than before                    by how much; also N times, N orders of magnitude
     a is as fast as b, a is within 2 % of b                     equality
 
-`about` takes a tenth of the number to either side. Faster is more of a rate and less of a time. Behind it may stand:
+`about` takes a tenth of the number to either side. Faster is more of a rate and less of a time. It may be followed by:
 
     by COLUMN                   the rows of both sides whose COLUMN is alike are held against each other
-    over COLUMN                 rows that differ in COLUMN are repeats of one thing: what is judged is its interval
+    over COLUMN                 rows that differ in COLUMN are repeats of one thing: its interval is assessed
     from storage, from page cache, as measured      (runs) what answered; a number of anything else decides nothing
 """
 
@@ -26,13 +26,13 @@ from assay.verdicts import ServedBy
 MOST_LETTERS: Final = 600
 """Of a sentence."""
 _AS_PRINTED: Final = 5e-4
-"""Share by which two computed figures that are said to be one may differ."""
+"""Share by which two computed figures that are claimed to be equal may differ."""
 _ORDERS_WITHIN: Final = 0.5
 """Of an order of magnitude: so much to either side still rounds to it."""
 
 
 class SentenceError(Exception):
-    """A text claims nothing that is understood; the text says what is missing."""
+    """A text claims nothing that is understood; the message has what is missing."""
 
 
 class Lean(enum.StrEnum):
@@ -62,7 +62,7 @@ class SaidValue:
 
 @dataclasses.dataclass(frozen=True)
 class Proportion:
-    """How the left side stands to the right one."""
+    """The relation of the left side to the right one."""
 
     way: Lean
     bound: Bound
@@ -70,9 +70,9 @@ class Proportion:
     scale: CountedIn
     right: str
     is_equality: bool = False
-    """Whether the two are said to be alike: a ratio of 1, to within the number."""
+    """Whether the two are claimed to be alike: a ratio of 1, to within the number."""
     is_order: bool = False
-    """Whether no number is said, but who is ahead."""
+    """Whether no number is given, only the larger side."""
 
     def ratios(self, *, is_time: bool, alike: float) -> tuple[Accepted, ...]:
         """Give the ratios left by right that make it true, by each way in which it may be meant.
@@ -110,14 +110,14 @@ class Sentence:
 
     left: str
     left_unit: StatedUnit | None
-    """What its author says that the left side is in."""
+    """The unit of the left side, by its author."""
     says: SaidValue | Proportion
     by: str = ""
     over: str = ""
     served: ServedBy | None = None
-    """What answered, as claimed; None: it is not said."""
+    """What answered, as claimed; None: not given."""
     is_as_measured: bool = False
-    """Whether the author says that it may be of anything."""
+    """Whether the author accepts any source."""
 
 
 _NUMBER = r"[+-]?\d[\d,]{0,30}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?"
@@ -168,7 +168,7 @@ _SIDES = re.compile(rf"(?:(?P<bound>{_BOUND})\s+)?(?P<right>[^\d\s+-].*)")
 def parse(text: str) -> Sentence:
     """Read a sentence; raises SentenceError."""
     if len(text) > MOST_LETTERS:
-        raise SentenceError(f"it has {len(text)} letters; {MOST_LETTERS} are the most")
+        raise SentenceError(f"it has {len(text)} characters; {MOST_LETTERS} are the most")
     text = " ".join(text.split()).removesuffix(".")
     clauses: dict[str, str] = {}
     while (found := _CLAUSES.search(text)) is not None and found.lastgroup not in clauses:
@@ -176,7 +176,7 @@ def parse(text: str) -> Sentence:
         text = text[: found.start()]
     parts = _PARTS.fullmatch(text)
     if parts is None:
-        raise SentenceError("it does not say what 'is' how much")
+        raise SentenceError("it has no 'is' with a value")
     return Sentence(
         left=parts["left"],
         left_unit=_unit(parts["unit"]),
@@ -192,7 +192,7 @@ def _says(rest: str) -> SaidValue | Proportion:
     for pattern, read in _READ:
         if found := pattern.fullmatch(rest):
             return read(found)
-    raise SentenceError("what is said is no number, limit or comparison")
+    raise SentenceError("the right side is no number, limit or comparison")
 
 
 _Found = re.Match[str]
@@ -260,7 +260,7 @@ def _unit(name: str | None) -> StatedUnit | None:
     if not name:
         return None
     if (found := UNITS.get(name)) is None:
-        raise SentenceError(f"'{name[:20]}' is no unit that is known, such as MiB/s, IOPS, ms or %")
+        raise SentenceError(f"'{name[:20]}' is not a known unit, such as MiB/s, IOPS, ms or %")
     return found
 
 

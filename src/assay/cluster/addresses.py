@@ -32,7 +32,7 @@ def own_address(named: str) -> str:
     """Give the address that the user means: an IP address, or that of an interface.
 
     Raises:
-        InputError: it is neither, or stands for all addresses.
+        InputError: it is neither, or covers all addresses.
     """
     try:
         address = ipaddress.ip_address(named)
@@ -45,7 +45,7 @@ def own_address(named: str) -> str:
             ) from None
         return found
     if address.is_unspecified or address.is_multicast:
-        raise InputError(f"{named} stands for no one address of this machine; name the one by which others reach it")
+        raise InputError(f"{named} is not one address of this machine; name the one by which others reach it")
     return str(address)
 
 
@@ -72,7 +72,7 @@ def only_address() -> str:
     """Give the one address by which other machines can reach this one, or that of loopback where there is none.
 
     Raises:
-        InputError: there are several, and nobody but the user knows which is meant.
+        InputError: there are several, and only the user can choose one.
     """
     outward = {name: host for name, host in interfaces().items() if not is_loopback(host)}
     if len(outward) > 1:

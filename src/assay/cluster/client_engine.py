@@ -1,7 +1,7 @@
 """The engine of a client: started on its Plan, followed by a thread of its own.
 
 What the client needs of an engine is `ClientEngine`; `start_engine` starts the real one. Whatever is made by the same call
-can stand for it, such as one that plays a stream which was recorded.
+can replace it, such as one that replays a recorded stream.
 """
 
 import os
@@ -42,7 +42,7 @@ StartEngine = Callable[[Plan, KeptRun, Hear, Over], ClientEngine]
 
 
 def start_engine(plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> ClientEngine:
-    """Start the engine on a Plan; `hear` and `over` are called by a thread of its own."""
+    """Start the engine on a Plan; `receive` and `over` are called by a thread of its own."""
     return _FollowedEngine(plan, kept, hear, over)
 
 
@@ -89,7 +89,7 @@ class _FollowedEngine:
                         self._hand_on()
         except AssayError as caught:
             error = str(caught)
-        except BaseException as caught:  # noqa: BLE001 - whatever it is, the leader hears of it
+        except BaseException as caught:  # noqa: BLE001 - the leader gets every failure
             error = refusal(caught) or f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
         finally:
             self._is_at_work = False
@@ -98,7 +98,7 @@ class _FollowedEngine:
             self._over(error or self._error)
 
     def _take(self, event: events.Event) -> None:
-        """Collect an event, and keep the first error that the engine itself tells."""
+        """Collect an event, and keep the first error that the engine itself reports."""
         self._new.append(event)
         if isinstance(event, events.Error) and self._error is None:
             self._error = event.text

@@ -1,6 +1,6 @@
 """Fetch what clients kept of a run whose end they, or its leader, did not see.
 
-Theirs is the only copy until a sealed run has it: they are told to forget it after that, and after nothing else.
+Theirs is the only copy until a sealed run has it: they are asked to remove it after that, and never before.
 """
 
 import contextlib
@@ -44,11 +44,11 @@ class Collected:
     clients: tuple[str, ...]
     """Whose streams were fetched."""
     whole: tuple[str, ...]
-    """Of whom nothing is lacking in the run that was asked for."""
+    """Clients with complete data in the run."""
     failed: Mapping[str, str]
     """Why nothing came of the others, by name."""
     remarks: tuple[str, ...]
-    """What else the user should know."""
+    """Further notes for the user."""
 
 
 @contextlib.contextmanager
@@ -65,13 +65,13 @@ def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
 def collected(
     bundle: RunBundle, crews: Sequence[Crew], runs: Path, told: Callable[[str], None] = lambda _: None
 ) -> Collected:
-    """Fetch what the clients of crews kept of a run, and make the run whole with it, as far as that goes.
+    """Fetch what the clients of connections kept of a run, and make the run whole with it, as far as that goes.
 
     Args:
         bundle: The run, held by `to_complete`.
-        crews: Clients that are there.
+        crews: Clients that are connected.
         runs: Where a run is made that has more than a sealed one.
-        told: Is given a line now and then while much is fetched.
+        told: Receives a line now and then while much is fetched.
 
     Raises:
         BundleError: the run is damaged.
@@ -142,7 +142,7 @@ def _fetched(  # noqa: PLR0917 - what it is of
     Raises:
         BundleError: it is no stream.
         RuleBrokenError: it cannot be one of this run.
-        RunError: it cannot be fetched, or has less than is known of the client.
+        RunError: it cannot be fetched, or has less than the run already has of the client.
     """
     found: list[Stream] = []
 
@@ -185,7 +185,7 @@ def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSe
 
 
 def _heard_ns(bundle: RunBundle, found: ClientSet, until_ns: Mapping[str, int]) -> Callable[[str], int]:
-    """Say when each client was last heard, by the leader's clock; where its clock is unknown, when the last phase began."""
+    """Give the time of each client's last event by the leader's clock; for an unknown clock, the start of the last phase."""
     clock = common_clock(found, {client: bundle.events(client) for client in bundle.clients})
     begun_ns = found.starts[-1].at_ns if found.starts else clock.zero_ns
 

@@ -1,8 +1,8 @@
-"""What the leader of a run may ask of its clients, and what it hears of them.
+"""What the leader of a run may ask of its clients, and the events it receives.
 
-The leader's part of a run (`set_run.py`) knows nothing of how words travel: it is given a `Crew`. All methods are called
-from one thread; none waits longer than it says. A client that cannot be reached any more is said once, as `Gone`, by
-`hear`, and is no member afterwards.
+The leader's part of a run (`group_run.py`) is independent of the transport: it uses a `Connection`. All methods are called
+from one thread; none waits longer than its limit. A client that cannot be reached any more is reported once, as `Gone`, by
+`receive`, and is no member afterwards.
 """
 
 import dataclasses
@@ -46,12 +46,12 @@ class Gone:
     heard_ns: int
     noticed_ns: int
     is_lie: bool = False
-    """Whether it was given up because of what it said, of which nothing is believed then."""
+    """Whether it was given up because of its events, none of which is then used."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A client's engine has ended, and its stream is whole; `error` says what was wrong, if anything was."""
+    """A client's engine has ended, and its stream is whole; `error` is its error, if any."""
 
     client: str
     error: str | None
@@ -60,7 +60,7 @@ class Ended:
 Heard = Said | Gone | Ended
 
 Fetching = Callable[[int, int], None]
-"""Is told how many bytes have come, and of how many."""
+"""Receives how many bytes have come, and of how many."""
 Check = Callable[[Path], None]
 """Looks at a stream that has come, before it is put in its place; raises what is wrong with it."""
 
@@ -72,7 +72,7 @@ class Recalled:
     kept: Mapping[str, int]
     """Bytes of the stream, by client."""
     refused: Mapping[str, str]
-    """Why nothing can be said of a client, or its stream cannot be had: its engine is still at work, for instance."""
+    """Why nothing is known of a client, or its stream cannot be had: its engine is still at work, for instance."""
 
 
 class Crew(Protocol):
@@ -89,13 +89,13 @@ class Crew(Protocol):
         """
 
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
-        """Start an engine on each client named, on its own Plan; their events come by `hear`. Raises RunError.
+        """Start an engine on each client named, on its own Plan; their events come by `receive`. Raises RunError.
 
-        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is told to `forget`.
+        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is asked to `forget`.
         """
 
     def hear(self, timeout_s: float) -> Sequence[Heard]:
-        """Give what has come, in the order of each client; waits so long at most where nothing has."""
+        """Give what has come, in the order of each client; waits for at most T where nothing has."""
 
     def tell(self, controls: Mapping[str, events.Control]) -> None:
         """Send a control line to each engine named. Those that are gone are passed over."""
@@ -114,15 +114,15 @@ class Crew(Protocol):
         """Bring a client's stream here, whole and on storage; raises RunError, and what `check` raises.
 
         The client keeps its copy.
-        `told` is given the bytes that are here and those that there are, after each piece. One of more than `most_bytes` is
+        `report` receives the bytes that are here and the total, after each piece. One of more than `most_bytes` is
         not fetched; None: than a bundle holds.
         """
 
     def forget(self, client: str) -> str:
-        """Have a client remove what it keeps of the run: it is in a sealed one. Says what hindered that; never raises."""
+        """Have a client remove what it keeps of the run: it is in a sealed one. Returns the fault, if any; never raises."""
 
     def recall(self, run_id: str) -> Recalled:
-        """Turn to an earlier run instead of beginning one, and say what each client has kept of it; `fetch` brings it."""
+        """Turn to an earlier run instead of beginning one, and report what each client has kept of it; `fetch` brings it."""
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""

@@ -1,7 +1,7 @@
-"""A crew whose words travel over Dask: TLS connections between the leader and each client.
+"""Connections over Dask: TLS connections between the leader and each client.
 
-What the leader waits for goes by Dask's calls, each on a connection of its own to the client; what it tells without an
-answer, and all that clients say, goes by the one stream that each client opened when it joined, in order. Neither has
+Requests with an answer go by Dask's calls, each on a connection of its own to the client; messages without an
+answer, and all that clients send, go by the one stream that each client opened when it joined, in order. Neither has
 anything to do with when a phase starts: that is a time of each machine's clock, which the engine waits for.
 """
 
@@ -40,7 +40,9 @@ T = TypeVar("T")
 EXCHANGES: Final = 16
 """Questions for a client's time, of which the one with the shortest way counts."""
 _CLOCKS_IN_A_ROW: Final = 50
-"""So many clients' clocks are read one after the other; with more, several at a time, which makes ways longer."""
+"""Up to this many clients' clocks are read one after the other; with more, several at a time, which makes round trips
+longer.
+"""
 _CALLS_AT_ONCE: Final = 64
 CLOCK_S: Final = 10.0
 """Patience with a clock: a client that does not answer by then is not waited for by the others."""
@@ -58,7 +60,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DaskCrew:
-    """The clients that joined a `Lead`; see `crew.Crew` for what each method does."""
+    """The clients that joined a `Lead`; see `connection.Connection` for what each method does."""
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class DaskCrew:
 
     @property
     def suspects(self) -> Sequence[str]:
-        """Those that have said nothing for a while, and may soon be given up."""
+        """Those that have been silent for a while, and may soon be given up."""
         return self._loop.now(self._roster.suspects)
 
     @property
@@ -138,11 +140,11 @@ class DaskCrew:
         data = await self._call(one, what, **words)
         both: Any = RefusedByClient | kind
         if len(data) > LARGEST_ANSWER_BYTES:
-            raise RunError(f"client '{one.station.name}' gave an answer of {len(data)} bytes, which is none")
+            raise RunError(f"client '{one.station.name}' gave an answer of {len(data)} bytes, which is not valid")
         try:
             answer = decode(data, both)
         except ValueError as error:
-            raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
+            raise RunError(f"client '{one.station.name}' gave an answer that is not valid ({error})") from error
         if isinstance(answer, RefusedByClient):
             raise RunError(f"client '{one.station.name}': {answer.text[:_LONGEST_REFUSAL]}")
         return cast("T", answer)
@@ -156,7 +158,7 @@ class DaskCrew:
         except Exception as error:
             raise RunError(f"client '{one.station.name}' does not answer: {type(error).__name__}: {error}") from error
         if not isinstance(answer, bytes):
-            raise RunError(f"client '{one.station.name}' gave an answer that is none")
+            raise RunError(f"client '{one.station.name}' gave an answer that is not valid")
         return answer
 
     def _ask_all(self, names: Mapping[str, object], ask: Callable[[Connected], Awaitable[T]]) -> dict[str, T]:
@@ -192,7 +194,7 @@ class DaskCrew:
     # -- words -------------------------------------------------------------------------------------------------------------
 
     def hear(self, timeout_s: float) -> Sequence[Heard]:
-        """Give what has come, in the order of each client; waits so long at most where nothing has."""
+        """Give what has come, in the order of each client; waits for at most T where nothing has."""
         heard: list[Heard] = []
         with contextlib.suppress(queue.Empty):
             heard.append(
@@ -223,7 +225,7 @@ class DaskCrew:
     # -- clocks ------------------------------------------------------------------------------------------------------------
 
     def use_echoes(self) -> None:
-        """From now on ask the clients' engines for their clocks, beside the workers; raises RunError where one cannot be."""
+        """From now on ask the clients' engines for their clocks, too; raises RunError where one cannot be asked."""
         echoes = self._ask_all(self.stations, lambda one: self._ask(one, Question.ECHO, EchoAt))
         for name, echo in echoes.items():
             try:
@@ -312,7 +314,7 @@ class DaskCrew:
             ) from error
 
     def forget(self, client: str) -> str:
-        """Have a client remove what it keeps of the run; says what hindered that, and never raises."""
+        """Have a client remove what it keeps of the run; returns the fault, if any, and never raises."""
         try:
             if (one := self._there().get(client)) is None:
                 return f"client '{client}' is not connected any more"
@@ -322,7 +324,7 @@ class DaskCrew:
         return ""
 
     def recall(self, run_id: str) -> Recalled:
-        """Turn to an earlier run, and say what each client has kept of it."""
+        """Turn to an earlier run, and report what each client has kept of it."""
 
         async def kept(one: Connected) -> StreamDigest | str | None:
             one.begin(run_id)

@@ -2,7 +2,7 @@
 
 An exchange through a worker takes as long as its Python does, some milliseconds; an echo answers within tens of
 microseconds, and half of that is the bound of the reading (`assay.clocks`). `assay-engine echo` and `assay-engine ask` do
-both sides; a datagram that does not carry a MAC by the echo's key is not answered.
+both sides; a datagram without a MAC by the echo's key is not answered.
 
 A key is one echo's, made with it, and one machine's that asks: questions are numbered with the clock of who asks, and an
 echo answers no number twice. It travels by a way that is already safe, and to the engine by standard input.
@@ -27,9 +27,9 @@ from assay.running.engine import find_engine
 
 KEY_BYTES: Final = 32
 EXCHANGES: Final = 64
-"""Few milliseconds for all on a local network: some of them meet no queue and no sleeping CPU."""
+"""Few milliseconds for all on a local network: some of them find no queue and no sleeping CPU."""
 _START_WAIT_S = 30.0
-"""An echo tells its port within milliseconds; after this long, what was started is no echo."""
+"""An echo reports its port within milliseconds; after this long, what was started is no echo."""
 _ASK_WAIT_S = 30.0
 """The engine gives up by itself, after 10 s."""
 _END_WAIT_S = 3.0
@@ -38,7 +38,7 @@ _SHOWN = 300
 
 
 class _Told(msgspec.Struct):
-    """What an echo says first."""
+    """The first line of an echo."""
 
     address: str
     port: int
@@ -82,7 +82,7 @@ class Echo:
     def _begin(self) -> _Told:
         assert self._process.stdin is not None  # noqa: S101 - opened as pipes above
         assert self._process.stdout is not None  # noqa: S101
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+        with contextlib.suppress(BrokenPipeError):  # it has ended, with its reason
             self._process.stdin.write(self.key)
             self._process.stdin.flush()
         line = _line_of(self._process.stdout)
@@ -91,7 +91,7 @@ class Echo:
         except msgspec.DecodeError as error:
             self._end()
             self._log.seek(0)
-            said = _last_line(self._log.read(_LONGEST_LINE)) or f"it said {line[:_SHOWN]!r}"
+            said = _last_line(self._log.read(_LONGEST_LINE)) or f"it printed {line[:_SHOWN]!r}"
             raise RunError(f"no echo of the clock could be started: {said}") from error
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class Echo:
 
 
 def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tuple[Exchange, ...]:
-    """Ask an echo for its time so often, one question after the other.
+    """Ask an echo for its time N times, one question after the other.
 
     Returns:
         The exchanges that came through, at least one; nanoseconds of both machines' CLOCK_MONOTONIC.
@@ -147,7 +147,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
     try:
         asked = msgspec.json.decode(done.stdout, type=_Asked)
     except msgspec.DecodeError as error:
-        raise RunError(f"{program} did not say what it found when it asked {whom} for its clock: {error}") from error
+        raise RunError(f"{program} gave no result when it asked {whom} for its clock: {error}") from error
     return tuple(asked.exchanges)
 
 

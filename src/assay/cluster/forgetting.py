@@ -6,7 +6,7 @@ from assay.cluster.crew import Crew
 
 
 def forgotten(crew: Crew, clients: Iterable[str]) -> Iterator[str]:
-    """Tell each client to forget the run; gives a remark for each that could not."""
+    """Ask each client to remove the run; returns a remark for each that could not."""
     for name in clients:
         if hindered := crew.forget(name):
             yield f"{name}: what it recorded is in the run, and stays on its machine too: {hindered}"

@@ -1,4 +1,4 @@
-"""From the clients that a command line asks for to a crew that is there."""
+"""Connect the clients that a command line asks for."""
 
 import contextlib
 import os
@@ -26,12 +26,12 @@ JOIN_S = 120.0
 def gathered(
     asked: ClientsAsked, told: Callable[[str], None], progress: Callable[[str], None] | None = None
 ) -> Iterator[Crew]:
-    """Start the workers that are asked for, wait for all, and give the crew; at the end nothing of it is left.
+    """Start the workers that are asked for, wait for all, and give their connection; at the end nothing of it is left.
 
     Args:
         asked: Who.
-        told: Is given a line on what happens.
-        progress: Is given who has joined so far, again and again; None: as `told`.
+        told: Receives a line on what happens.
+        progress: Receives who has joined so far, repeatedly; None: as `report`.
 
     Raises:
         InputError: the extra that this needs is not installed.

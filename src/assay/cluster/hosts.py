@@ -9,7 +9,7 @@ Either words with commas between (`--hosts a,b,node[01-16]`), or a file with a h
 A range makes a host of each number in it, with the leading zeros of its first; ranges of names and of addresses go side by
 side. `local`, `localhost` and `local:3` (three of them) are workers on this machine, started without ssh.
 
-A file that others could have written may name hosts, and nothing else: `user=`, `port=` and `python=` say what is started
+A file that others could have written may name hosts, and nothing else: `user=`, `port=` and `python=` decide what is started
 where, and as whom. Names in a tool's own words are names, and are not read as any of this (`hosts_of_names`).
 """
 
@@ -36,7 +36,7 @@ _LOCAL_MANY = re.compile(r"local:([0-9]{1,5})", re.ASCII)
 _RANGE = re.compile(r"\[([0-9,-]*)\]", re.ASCII)
 _SPAN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 _ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]*", re.ASCII)
-"""A name, an address of IPv4 or IPv6 with its zone, or what stands after `Host` in ~/.ssh/config: never an option of ssh."""
+"""A name, an address of IPv4 or IPv6 with its zone, or what follows `Host` in ~/.ssh/config: never an option of ssh."""
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@\\-]*\$?", re.ASCII)
 
 
@@ -45,7 +45,7 @@ class HostSpec:
     """A machine that is to run a worker."""
 
     name: str
-    """Of the client, in everything that the run says."""
+    """Of the client, in all output of the run."""
     address: str | None
     """What ssh connects to; None: this machine, without ssh."""
     user: str | None = None
@@ -56,14 +56,14 @@ class HostSpec:
 
 
 def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
-    """Read what stands after `--hosts`: the path of a file, or the hosts themselves.
+    """Read the value of `--hosts`: the path of a file, or the hosts themselves.
 
     A word with a slash is a path; one without is a path where a file of that name is in the working directory, unless it is
-    one that others could have put there: then the user is to say which is meant.
+    one that others could have put there: then the user is to choose.
 
     Args:
-        text: What stands there.
-        option: After which it stands, for errors.
+        text: The value.
+        option: The option before it, for errors.
 
     Raises:
         InputError: the file cannot be read, or a host cannot be meant; with the file's line.
@@ -108,10 +108,10 @@ def hosts_of_names(names: Sequence[str], by: str) -> tuple[HostSpec, ...]:
 
 
 def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str | None = None) -> tuple[HostSpec, ...]:
-    """Read the hosts of lines, each with its number in the source; `stranger` says who else may have written them.
+    """Read the hosts of lines, each with its number in the source; `stranger` names who else may have written them.
 
     Raises:
-        FrontEndError: a line names none, or says what a stranger may not.
+        FrontEndError: a line names none, or sets what a stranger may not.
     """
     found: dict[str, HostSpec] = {}
     places: dict[str, int | None] = {}
@@ -139,7 +139,7 @@ def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str 
 
 
 def _says_more(host: HostSpec) -> str | None:
-    """Name what a line says of a host beside its name and address."""
+    """Name what a line sets for a host besides its name and address."""
     said = {"user=": host.user, "port=": host.port, "python=": host.python}
     return next((name for name, value in said.items() if value is not None), None)
 
@@ -160,7 +160,7 @@ def _between_commas(text: str) -> Iterator[str]:
 
 def _hosts_of_line(line: str, source: str, number: int | None) -> Iterator[HostSpec]:
     if len(line) > _LONGEST_LINE and number is not None:
-        raise FrontEndError(source, number, f"the line has more than {_LONGEST_LINE} letters")
+        raise FrontEndError(source, number, f"the line has more than {_LONGEST_LINE} characters")
     try:
         # A comment is one of a file: in words, it would hide what was meant to be a host.
         yield from _hosts_of_words((line if number is None else line.partition("#")[0]).split())
@@ -208,7 +208,7 @@ def _about_name(name: str) -> str:
     if not name or name == ",":
         return "a name is missing"
     if "@" in name:
-        return f"'{shown}' has a user in it: say who to be with --ssh-user, or with user=NAME in a hosts file"
+        return f"'{shown}' has a user in it: set the user with --ssh-user, or with user=NAME in a hosts file"
     if ":" in name:
         return f"'{shown}' is no name of a client: put one in front (a={shown}), and a port as port=P in a hosts file"
     return (
@@ -262,14 +262,14 @@ class _Options:
 
 
 def _options(words: Iterable[str]) -> _Options:
-    """Read what stands after the name; raises ValueError."""
+    """Read what follows the name; raises ValueError."""
     found: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if key not in {"user", "port", "python"} or not equals:
             raise ValueError(f"'{_shown(word)}' is unknown here; after the name come user=, port= and python=")
         if key in found:
-            raise ValueError(f"{key}= stands there twice")
+            raise ValueError(f"{key}= is there twice")
         found[key] = value
     user, port, python = found.get("user"), found.get("port"), found.get("python")
     if user is not None:

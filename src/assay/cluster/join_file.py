@@ -1,6 +1,6 @@
 """The join folder: what a client needs to find the leader of a run and to be let in.
 
-`join.json` has the leader's address and names the two PEM files beside it; the folder as a whole is what a launcher copies
+`join.json` has the leader's address and names the two PEM files next to it; the folder as a whole is what a launcher copies
 to a machine. It is closed to all but its owner (0700, files 0600): who can read the key can have the clients do anything.
 
 Whoever joins reads what may have been written by others: with limits, and without following a link.
@@ -46,11 +46,11 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     """Of the leader: `tls://IP:PORT`, or `tcp://` on loopback alone."""
     certificate: str | None
-    """Name of the PEM file beside this one; None without encryption, as `key`."""
+    """Name of the PEM file next to this one; None without encryption, as `key`."""
     key: str | None
     assay_version: str
     token: str
-    """What client and leader show each other, so that each knows it was meant; without encryption that is all there is."""
+    """What client and leader show each other, so that each can check the other; without encryption that is all there is."""
 
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have written."""
@@ -64,7 +64,7 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"there is no port {port}")
         files = (self.certificate, self.key)
         if protocol == "tls" and not all(name is not None and is_plain(name) for name in files):
-            raise ValueError("it names no files of a certificate and a key beside it")
+            raise ValueError("it names no files of a certificate and a key next to it")
         if protocol == "tcp" and (any(files) or not is_loopback(host)):
             raise ValueError("without encryption only clients on the leader's own machine can join")
 
@@ -103,7 +103,7 @@ class JoinFolder:
     """A join folder as its leader makes it, and takes it away.
 
     It is opened once, and all is done from there: whatever others put in its place is not written to. A lock on it
-    (flock(2)) says that its leader lives, and goes with the leader, however that ends.
+    (flock(2)) shows that its leader lives, and goes with the leader, however that ends.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -175,7 +175,7 @@ class JoinFolder:
 
 
 def read_join(path: Path) -> tuple[JoinFile, Path]:
-    """Read a join file, named itself or by its folder, and check the PEMs beside it; gives the folder, too.
+    """Read a join file, named itself or by its folder, and check the PEMs next to it; gives the folder, too.
 
     Raises:
         FileNotFoundError: it is not there.

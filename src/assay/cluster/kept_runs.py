@@ -112,7 +112,7 @@ class KeptRun:
         return self.folder / LOG
 
     def piece(self, offset: int, count: int) -> bytes:
-        """Read so many bytes of the stream, or what there is of them; raises OSError."""
+        """Read N bytes of the stream, or what there is of them; raises OSError."""
         with self._opened() as file:
             file.seek(offset)
             return file.read(min(count, LARGEST_PIECE_BYTES))
@@ -137,7 +137,7 @@ class KeptRun:
         return OnlyRead(io.FileIO(os.open(self.stream, _READ)))
 
     def remove(self) -> None:
-        """Remove what is known to be here, and the folders above where nothing else is in them; raises OSError.
+        """Remove the run, and the folders above where nothing else is in them; raises OSError.
 
         The stream goes last: while it is there, `find` finds the folder, and it can be removed again.
         """

@@ -65,7 +65,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def told_of(root: Path) -> str:
-    """Say in a line what is kept; nothing where nothing is."""
+    """Describe in a line what is kept; empty where nothing is."""
     found = list(kept_streams(root))
     if not found:
         return ""
@@ -78,7 +78,7 @@ def told_of(root: Path) -> str:
 
 
 def remove_older(root: Path, age_s: float) -> Iterator[tuple[str, bool]]:
-    """Remove what is older, and say of each what became of it, and whether that is a failure.
+    """Remove what is older, and report for each the outcome, and whether that is a failure.
 
     Raises:
         InputError: it may be about to be fetched at such an age.

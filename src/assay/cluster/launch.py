@@ -1,8 +1,8 @@
 """Start a worker on every host of a run, and end what was started.
 
-All hosts at once, each for itself: one that cannot be reached, or lacks Assay, is a fault, and does not stop the
+All hosts at once, each for itself: one that cannot be reached, or has no Assay, is a fault, and does not stop the
 others; whether a run begins without it is for whoever leads the run. What is started here ends here, whatever happens: by
-`close`, and where this process dies, because the shells that hold the workers hear it.
+`close`, and where this process dies, because the shells that hold the workers notice it.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ class _Worker(Protocol):
         """Start it; raises HostError."""
 
     async def ended(self) -> str:
-        """Wait until it has ended, and say how."""
+        """Wait until it has ended, and return how."""
 
     async def close(self) -> str:
-        """End it; say what could not be ended, or nothing."""
+        """End it; return what could not be ended, or nothing."""
 
 
 def launch(
@@ -56,8 +56,8 @@ def launch(
         hosts: Where, each with a name of its own.
         join_folder: With `join.json` and what it names, for the workers; it is copied to hosts that ssh reaches.
         roles: What each is there for, by name; who is not in it makes load.
-        told: Is given a line on what goes on: how many are up, and what could not be ended or removed.
-        ssh_user: Who to be there, where the host does not say.
+        told: Receives a line on the progress: how many are up, and what could not be ended or removed.
+        ssh_user: User on the host, where the host sets none.
         insecure_as_root: Whether workers may be root's without keys.
 
     Raises:
@@ -130,13 +130,13 @@ class Launched:
         return dict(self._faults)
 
     def report_faults(self) -> None:
-        """From now on tell each fault as it comes: whoever starts a run is done with asking for them."""
+        """From now on report each fault as it comes: whoever starts a run no longer asks for them."""
         self._reports_faults = True
         for name, fault in self._faults.items():
             self._lines.put(f"{name}: {fault}")
 
     def close(self) -> None:
-        """End the workers and remove what was copied to them; what could not be is told. Never raises an Exception."""
+        """End the workers and remove what was copied to them; what could not be is reported. Never raises an Exception."""
         if self._is_closing:
             return
         self._is_closing = True
@@ -160,7 +160,7 @@ class Launched:
         self.close()
 
     def _wait(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for work in the loop's thread, and pass on in this one what is to be told."""
+        """Wait for work in the loop's thread, and pass on the messages in this one."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         told_s, told_up = time.monotonic(), self._up
         while True:

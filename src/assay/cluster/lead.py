@@ -33,7 +33,7 @@ _NAMED_AT_MOST: Final = 8
 _CLOSING_S: Final = 10.0
 _FILES_EACH: Final = 7
 """Of a leader for one client: connections for its stream, its heartbeats, what is asked, and one more in passing; one of ssh
-or three pipes of a worker here; and the file of what it said."""
+or three pipes of a worker here; and the file of its output."""
 _PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:]*):(?P<port>[0-9]{1,5})")
 
 
@@ -45,7 +45,7 @@ class Lead:
 
         Args:
             address: IP address or interface of this machine, and `:PORT` where a port is to be kept to; None: the one
-                address that this machine has beside loopback.
+                address that this machine has besides loopback.
             join_folder: Where the key and `join.json` are put.
             insecure: Without encryption; for clients on this machine alone.
 
@@ -130,8 +130,8 @@ class Lead:
         Args:
             expected: Names with roles, in the order in which the user named them, or how many of any name.
             timeout_s: How long to wait.
-            told: Is given a line on each client that is refused, and when all have joined.
-            progress: Is given who has joined, now and then; None: as `told`.
+            told: Receives a line on each client that is refused, and when all have joined.
+            progress: Receives who has joined, now and then; None: as `report`.
 
         Raises:
             RunError: somebody did not come, or was refused; the text names whom, and why.
@@ -160,7 +160,7 @@ class Lead:
         return self._crew
 
     def _there(self, expected: Mapping[str, Role] | int) -> tuple[str, ...]:
-        """Name those of whom so many are expected, or all."""
+        """Name those of whom N are expected, or all."""
         return self._roster.loads() if isinstance(expected, int) else tuple(self._roster.by_name)
 
     def _close_server(self) -> None:
@@ -176,7 +176,7 @@ class Lead:
     ) -> None:
         """Let clients go, stop listening, and remove the key."""
         if self._crew is None:
-            # Nobody leads them: without a crew they only waited.
+            # Nobody leads them: without a connection they only waited.
             with contextlib.suppress(Exception):
                 self._loop.now(self._roster.close_softly)
             self._opened.close()
@@ -185,14 +185,14 @@ class Lead:
 
 
 def _allow_files() -> int:
-    """Allow this process as many open files as it may have, and say how many."""
+    """Allow this process as many open files as it may have, and return how many."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most if most != resource.RLIM_INFINITY else _FILES_EACH * MOST_CLIENTS
 
 
 class _Telling:
-    """Says who has come and who is missing, once each, and again now and then."""
+    """Report who has come and who is missing, once each, and again now and then."""
 
     def __init__(
         self, expected: Mapping[str, Role] | int, told: Callable[[str], None], progress: Callable[[str], None]
@@ -205,7 +205,7 @@ class _Telling:
         self._refused: dict[str, str] = {}
 
     def look(self, there: tuple[str, ...], refused: Mapping[str, str]) -> None:
-        """Say what is new; raises RunError where one that is needed was refused."""
+        """Report what is new; raises RunError where one that is needed was refused."""
         for name, reason in refused.items():
             if self._refused.get(name) == reason:
                 continue
@@ -219,7 +219,7 @@ class _Telling:
             self._said, self._told_s = len(there), now_s
 
     def all_there(self, names: tuple[str, ...]) -> None:
-        """Say that it is done."""
+        """Report the end."""
         self._told(self._joined(names))
 
     def _joined(self, there: tuple[str, ...]) -> str:
@@ -231,7 +231,7 @@ class _Telling:
         return f"; waiting for {_listed(missing)}" if missing else ""
 
     def missing(self, there: tuple[str, ...], timeout_s: float) -> str:
-        """Say who did not come."""
+        """Report who did not come."""
         who = (
             f"{self._count - len(there)} of {self._count} clients"
             if isinstance(self._expected, int)

@@ -87,7 +87,7 @@ def _is_held(place: int, path: Path) -> bool:
     """Whether somebody lives who removes it, or may still need it."""
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # a leader has it, or nobody can know
+    except OSError:  # a leader has it, or the state is unknown
         return True
     holder = _read(place, HOLDER).split()
     if len(holder) == 2 and _start_time(holder[0].decode(errors="replace")) == holder[1]:

@@ -20,9 +20,9 @@ from tornado.iostream import StreamClosedError
 from assay.cluster.plain_messages import decode
 
 LARGEST_BYTES: Final = 32 << 20
-"""Of a message: a Plan, a piece of a stream, or what a client had to say while the network stood still."""
+"""Of a message: a Plan, a piece of a stream, or what a client had queued while the network was stopped."""
 FIRST_BYTES: Final = 1 << 20
-"""The same of whoever connects, before it is known who that is."""
+"""The same of whoever connects, before it is identified."""
 _LENGTH: Final = struct.Struct("Q")
 _ONE_FRAME: Final = struct.Struct("QQ")
 
@@ -36,7 +36,7 @@ class _Plain:
 
     stream: Any
     most_bytes = FIRST_BYTES
-    """Of one message; whoever knows the other side allows more."""
+    """Of one message; an identified peer is allowed more."""
     refused: str | None = None
     """What came that is no message, after which the connection is closed."""
 
@@ -56,7 +56,7 @@ class _Plain:
             cast("Any", self).abort()
             tcp.convert_stream_closed_error(self, error)  # type: ignore[no-untyped-call]  # Dask's
         except BaseException:
-            # Nobody knows how much of a message was read.
+            # It is unknown how much of a message was read.
             cast("Any", self).abort()
             raise
 
@@ -131,7 +131,7 @@ class _NoPickle:
 
 
 def _error_message(error: BaseException, status: str = "error") -> dict[str, object]:
-    """Say what went wrong as text: Dask sends the exception itself, and its traceback."""
+    """Send the error as text: Dask sends the exception itself, and its traceback."""
     text = f"{type(error).__name__}: {error}"[:1000]
     return {
         "status": status,

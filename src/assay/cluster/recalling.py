@@ -25,7 +25,7 @@ def recall(bundle: RunBundle, asked: ClientsAsked, runs: Path, told: Callable[[s
         bundle: A run of several clients.
         asked: Who is to be asked for what they have.
         runs: Where a run is made that has more than a sealed one.
-        told: Is given a line on what goes on.
+        told: Receives a line on the progress.
 
     Raises:
         BundleError: the run is damaged.
@@ -56,7 +56,7 @@ def _refuse_strangers(bundle: RunBundle, found: ClientSet, asked: ClientsAsked) 
 
 @contextlib.contextmanager
 def _reached(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[tuple[list[Crew], dict[str, str]]]:
-    """Give all clients as one crew; where not all can be reached, those that can by themselves, and why the others cannot.
+    """Give all clients as one connection; else each that can be reached by itself, and why the others cannot.
 
     Raises:
         RunError: none can be reached.
@@ -82,5 +82,5 @@ def _reached(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[tuple
 
 
 def _about_fetching(error: RunError) -> str:
-    """Say why clients cannot be reached without what that means for a run that is about to be measured."""
+    """Explain why clients cannot be reached, without what that means for a run that is about to be measured."""
     return str(error).replace(f". {NOTHING_MEASURED}", "")

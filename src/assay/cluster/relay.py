@@ -6,7 +6,7 @@ not at all. What the leader has to act on goes at once, all else once in a perio
 
 With many clients one interval of each comes a period: intervals that follow one another are added up, which is exact,
 because operations, bytes and histograms are each interval's own (`events.py`). With still more the period grows, so that the
-leader hears about two thousand words a second at most.
+leader receives about two thousand messages a second at most.
 """
 
 from collections.abc import Iterable
@@ -19,12 +19,12 @@ from assay.events import Buckets, Interval, OperationInterval
 
 MERGED_ABOVE_CLIENTS: Final = 50
 WORDS_PER_S: Final = 2000
-"""What one leader hears without falling behind, with room to spare."""
+"""What one leader receives without falling behind, with room to spare."""
 SHORTEST_PERIOD_S: Final = 1.0
 
 
 def period_s(clients: int) -> float:
-    """Time between two batches of one client among so many."""
+    """Time between two batches of one client of N."""
     return max(SHORTEST_PERIOD_S, clients / WORDS_PER_S)
 
 
@@ -32,7 +32,7 @@ class Relay:
     """Collects events for the next batch."""
 
     def __init__(self, clients: int) -> None:
-        """For one client among so many."""
+        """For one client of N."""
         self._merges = clients > MERGED_ABOVE_CLIENTS
         self._waiting: list[events.Event] = []
 

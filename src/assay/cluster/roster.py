@@ -1,8 +1,8 @@
-"""Who is there: clients as they join, what they say, and when one is gone.
+"""The host list: clients as they join, their messages, and when one is gone.
 
 It lives in the leader's event loop. A client whose connection closes is gone at once. One that is silent is suspect after
-`SUSPECT_BEATS` of the periods in which it has to say something, and lost after `LOST_BEATS`: seconds, as many with a
-thousand clients as with ten. Time in which the leader itself stood still counts for nobody's silence.
+`SUSPECT_BEATS` of the periods in which it has to send something, and lost after `LOST_BEATS`: seconds, as many with a
+thousand clients as with ten. Time in which the leader itself was stopped counts for nobody's silence.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ LOST_BEATS: Final = 10
 WATCH_S: Final = 0.5
 _WATCH_NS = round(WATCH_S * 1e9)
 LEADER_BEAT_S: Final = 5.0
-"""How often clients hear that their leader is there."""
+"""How often clients are informed that their leader is there."""
 FIRST_WORDS: Final = 10_000
 WORDS_EACH_S: Final = 1000
-"""A client says as many events, and so many more for each second: one an interval, and what happens, is usual."""
+"""A client may send this many events, and N more for each second: one an interval, and what happens, is usual."""
 FIRST_WORD_BYTES: Final = 64 << 20
 WORD_BYTES_EACH_S: Final = 8 << 20
 _LONGEST_REASON: Final = 500
@@ -50,7 +50,7 @@ class Connected:
     """Dask's address of it."""
     heard_ns: int
     pardoned_ns: int = 0
-    """Time since then in which the leader itself stood still."""
+    """Time since then in which the leader itself was stopped."""
     batches: int = 0
     run_id: str = ""
     begun_ns: int = dataclasses.field(default_factory=time.monotonic_ns)
@@ -64,7 +64,7 @@ class Connected:
         self.begun_ns = time.monotonic_ns()
 
     def count(self, words: int, size_bytes: int) -> None:
-        """Count what it says; raises ValueError for more than a client says in that time."""
+        """Count its events; raises ValueError for more than a client may send in that time."""
         self.words, self.word_bytes = self.words + words, self.word_bytes + size_bytes
         seconds = (time.monotonic_ns() - self.begun_ns) / 1e9
         if self.words > FIRST_WORDS + WORDS_EACH_S * seconds:
@@ -73,16 +73,16 @@ class Connected:
             raise ValueError(f"{self.word_bytes} bytes in {seconds:.0f} s")
 
     def silent_ns(self, now_ns: int) -> int:
-        """For how long it has said nothing that the leader could have heard."""
+        """The length of its silence, without the leader's own stops."""
         return now_ns - self.heard_ns - self.pardoned_ns
 
 
 Judge = Callable[[Card], str | None]
-"""Says why a client is not wanted; None: it is."""
+"""Return why a client is not expected; None: it is."""
 
 
 class Roster(SchedulerPlugin):
-    """All clients, and what they said and nobody has asked for yet."""
+    """All clients, and their messages that nobody has asked for yet."""
 
     name = "assay-roster"
 
@@ -111,7 +111,7 @@ class Roster(SchedulerPlugin):
 
     @property
     def token(self) -> str:
-        """By which clients know their leader, as it knows them."""
+        """By which clients and leader recognize each other."""
         return self._join.token
 
     # -- joining and leaving ---------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Roster(SchedulerPlugin):
             card = card_of(state.extra.get(CARD))
             reason = self._refusal(card, name)
         except ValueError as error:
-            reason = f"it did not say who it is ({error})"
+            reason = f"it did not identify itself ({error})"
         if reason is not None:
             self.refused[name] = reason
             self.send(worker, {"op": Told.DISMISS.value, "reason": reason})
@@ -137,7 +137,7 @@ class Roster(SchedulerPlugin):
         self.by_name[card.name] = Connected(card, station, worker, time.monotonic_ns())
 
     def expect(self, judge: Judge) -> None:
-        """From now on let in whom this judge wants, and dismiss who is there and is not wanted."""
+        """From now on admit whom this rule expects, and dismiss who is connected and not expected."""
         self._is_wanted = judge
         for name, one in list(self.by_name.items()):
             if (reason := judge(one.card)) is not None:
@@ -154,9 +154,9 @@ class Roster(SchedulerPlugin):
         return tuple(name for name, one in self.by_name.items() if one.card.role is Role.LOAD)
 
     def shut(self, expected: Mapping[str, Role] | int) -> bool:
-        """Let nobody else in, if all are there; whether they are. What was heard before is of no run.
+        """Admit nobody else, if all are there; whether they are. Earlier messages are of no run.
 
-        A number is of those that make load: who came after so many is dismissed, and observers are as many as there are.
+        A number is of those that make load: who came after that number is dismissed, and observers are as many as there are.
         """
         if isinstance(expected, int):
             loads = self.loads()
@@ -204,7 +204,7 @@ class Roster(SchedulerPlugin):
     # -- words -----------------------------------------------------------------------------------------------------------
 
     def send(self, worker: str, message: Mapping[str, object]) -> None:
-        """Tell a client something, in order; nothing happens where it is gone."""
+        """Send a client a message, in order; does nothing where it is gone."""
         comm = self._scheduler.stream_comms.get(worker)
         if comm is not None:
             comm.send(message)
@@ -236,7 +236,9 @@ class Roster(SchedulerPlugin):
             number, is_over, error = int(words["number"]), bool(words["is_over"]), words["error"]
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as broken:
             self._lies.add(worker)
-            self.lose(one, f"it said what is no event, or more than a client says ({str(broken)[:_LONGEST_REASON]})")
+            self.lose(
+                one, f"it sent what is no event, or more than a client may send ({str(broken)[:_LONGEST_REASON]})"
+            )
             return
         if number != one.batches:
             self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
@@ -262,13 +264,13 @@ class Roster(SchedulerPlugin):
         )
 
     async def watch(self) -> None:
-        """Look for silent clients, and say that the leader is there, until cancelled."""
+        """Look for silent clients, and announce the leader, until cancelled."""
         last_ns, beat_s = time.monotonic_ns(), time.monotonic()
         while True:
             await asyncio.sleep(WATCH_S)
             now_ns = time.monotonic_ns()
             for one, silent_ns in self.overdue(last_ns, now_ns):
-                self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
+                self.lose(one, f"it was silent for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
             last_ns = now_ns
             if time.monotonic() - beat_s >= LEADER_BEAT_S:
                 beat_s = time.monotonic()
@@ -279,7 +281,7 @@ class Roster(SchedulerPlugin):
     def overdue(self, last_ns: int, now_ns: int) -> list[tuple[Connected, int]]:
         """Give those who have been silent for too long, and for how long; the last look was at `last_ns`.
 
-        A look that comes late by more than its period comes so because the leader itself stood still.
+        A look that comes late by more than its period is late because the leader itself was stopped.
         """
         late_ns = now_ns - last_ns - _WATCH_NS
         for one in self.by_name.values():
@@ -289,7 +291,7 @@ class Roster(SchedulerPlugin):
 
 
 def expected_by(expected: Mapping[str, Role] | int) -> Judge:
-    """Make the judge of who is wanted: by names with their roles, or so many of any name."""
+    """Make the rule of who is expected: by names with their roles, or N of any name."""
     if isinstance(expected, int):
         return lambda _: None
 

@@ -1,4 +1,4 @@
-"""Are numbers and texts that a client said of a size that tables, JSON and people can take?"""
+"""Check that numbers and texts from a client have a size that tables, JSON and people can take."""
 
 from collections.abc import Iterator
 from typing import Any, Final

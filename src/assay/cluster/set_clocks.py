@@ -11,11 +11,11 @@ from assay.cluster.set_client import SetClient
 
 LEAST_LEAD_NS: Final = 200_000_000
 LEAD_ROUND_TRIPS: Final = 20
-"""A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
+"""A start is agreed this many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
 MOST_LEAD_NS: Final = 60_000_000_000
 """But no more than this, however slow its way is."""
 LEAD_EACH_NS: Final = 1_000_000
-"""Nor less than this for each client that is to be told."""
+"""Nor less than this for each client that is to be informed."""
 CLOCKS_NS: Final = 600_000_000_000
 """In all starts together, or a quarter of the run; a client whose way costs more is not waited for."""
 LEAST_CHARGE_NS: Final = 1_000_000_000

@@ -1,9 +1,9 @@
 """Lead a Plan over several clients and keep everything in a bundle.
 
 Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read again,
-and each is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says
-what the others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept. Of
-who says what no client can have said (`client_rules.py`) nothing is kept, and nobody is waited for without end
+and each starts at the same moment, by its own clock. A lost client is lost for the rest of the run: `OnLost` decides
+what the others do then. What each recorded is fetched at the end; of a lost client, its events until then are kept. Of
+a client that reports the impossible (`client_rules.py`) nothing is kept, and nobody is waited for without end
 (`patience.py`).
 """
 
@@ -51,7 +51,7 @@ WRITE_S = 1.0
 
 
 class Listener(Protocol):
-    """Shows a run of several clients while it goes on, and says when a phase can end."""
+    """Shows a run of several clients while it goes on, and decides when a phase can end."""
 
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
         """The run is about to start, with these that make load."""
@@ -63,16 +63,16 @@ class Listener(Protocol):
         """One of them is not there any more."""
 
     def say(self, text: str) -> None:
-        """Something that the user should know."""
+        """A remark for the user."""
 
     def look(self) -> events.Control | None:
-        """Time has passed; what all engines are to be told, if anything."""
+        """Time has passed; returns the order for all engines, if any."""
 
     def end(self) -> None:
         """The run is over; the terminal is free again."""
 
 
-def run_set(  # noqa: D417 - the rest is what it says
+def run_set(  # noqa: D417 - the rest is described by its name
     plan: Plan,
     crew: Crew,
     *,
@@ -87,7 +87,7 @@ def run_set(  # noqa: D417 - the rest is what it says
     remarks: Remarks = NOTHING,
     reached: Mapping[str, Reached] = MappingProxyType({}),
 ) -> tuple[RunBundle, AssayError | None]:
-    """Carry out a Plan over a crew and return the sealed bundle, with the error that ended it early, if one did.
+    """Execute a Plan over a connection and return the sealed bundle, with the error that ended it early, if one did.
 
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed: a PlanError where no
     engine takes the Plan, a RunError where no client is left, or one is lost and the others are not to go on.
@@ -201,7 +201,7 @@ class _Leading:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until no client has anything more to say."""
+        """Until no client has more events."""
         loads = self._loads
         self._listener.begin(self._plan, loads)
         self.write_down()
@@ -273,7 +273,7 @@ class _Leading:
                 self._lose(heard.client, heard.reason, heard.heard_ns)
 
     def _is_believable(self, name: str, event: events.Event) -> bool:
-        """Whether an event can be true; who says another is lost with all that it said."""
+        """Whether an event can be true; a client that sends another is lost with all its events."""
         client = self._clients[name]
         try:
             client.rules.take(event)
@@ -285,7 +285,7 @@ class _Leading:
         return True
 
     def _disbelieve(self, name: str, lie: str) -> None:
-        """Lose a client because of what it said: nothing of it is kept, and its engine is ended."""
+        """Lose a client because of its events: nothing of it is kept, and its engine is ended."""
         client = self._clients[name]
         if not client.is_believed:
             return
@@ -412,7 +412,7 @@ class _Leading:
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def _fetch(self) -> None:
-        """Bring the streams here; who cannot give it any more is lost with what it had said."""
+        """Fetch the streams; a client that cannot give it any more is lost, with its events so far."""
         for name, fault in self._streams.bring():
             if isinstance(fault, RunError):
                 self._keep_relayed(name, str(fault))
@@ -429,7 +429,7 @@ class _Leading:
         self._listener.say(f"{name}: what it recorded could not be fetched: {reason}")
 
     def write_down(self, *, at_end: bool = False) -> None:
-        """Write who measured, as far as it is known now; at the end, who is not here whole is lost."""
+        """Write who measured, as known now; at the end, a client without its whole stream is lost."""
         found = ClientSet(
             share=self._share,
             on_lost=self._on_lost,

@@ -79,5 +79,5 @@ class SetStreams:
 
 
 def without_place(error: Exception) -> str:
-    """Say what is wrong with a stream, without the path that it has here."""
+    """Describe the fault of a stream, without the path that it has here."""
     return str(error).partition(": ")[2] if isinstance(error, BundleError) else str(error)

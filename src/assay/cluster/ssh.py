@@ -1,7 +1,7 @@
 """A worker on another machine, started by ssh.
 
 As OpenSSH does it: ~/.ssh/config and the machine's own configuration, known_hosts of user and machine, the agent and the
-user's keys. A host whose key is not known is refused, whatever a configuration says; nobody is asked for a password. There,
+user's keys. A host whose key is not known is refused, whatever the configuration; nobody is asked for a password. There,
 everything lies in one folder that is open to its user alone: the files to join by, and this machine's engine where that one
 has none of the same version. The folder goes with the worker.
 """
@@ -30,7 +30,7 @@ LOGIN_S: Final = 30.0
 COPY_S: Final = 120.0
 """For the engine, a few MiB, over a slow link."""
 _KEEPALIVE_S: Final = 15
-"""So often a silent connection is used, for what stands between forgets silent ones; after four that nobody answers it is
+"""Period of keep-alives: devices on the path drop silent connections; after four that nobody answers it is
 gone."""
 _MACHINE_KNOWN_HOSTS: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 _USER_KNOWN_HOSTS: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
@@ -144,11 +144,11 @@ class SshWorker:
         await self._shell.start(order.arguments(folder))
 
     async def ended(self) -> str:
-        """Wait until it has ended, and say how."""
+        """Wait until it has ended, and return how."""
         return await self._shell.ended()
 
     async def close(self) -> str:
-        """End it and remove its folder; say what could not be, or nothing."""
+        """End it and remove its folder; return what could not be, or nothing."""
         left = ""
         if self._connection is None:
             return left
@@ -162,9 +162,7 @@ class SshWorker:
         except TimeoutError:
             left = "its shell did not end"
         except (OSError, asyncssh.Error) as error:
-            left = (
-                f"the connection is gone ({error}), so nobody can say whether its folder {self._shell.folder} is, too"
-            )
+            left = f"the connection is gone ({error}), so it is unknown whether its folder {self._shell.folder} is, too"
         finally:
             self._connection.close()
             with contextlib.suppress(TimeoutError, OSError, asyncssh.Error):
@@ -174,7 +172,7 @@ class SshWorker:
         return left or self._shell.left
 
     async def _clear(self, connection: asyncssh.SSHClientConnection) -> str:
-        """Do what its shell could not, because somebody killed it; say what could not be done, or nothing."""
+        """Do what its shell could not, because somebody killed it; return what could not be done, or nothing."""
         folder = self._shell.folder
         if folder is None:
             return ""
@@ -186,7 +184,7 @@ class SshWorker:
 
 
 def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[bytes]]:
-    """Read as from a pipe: the end of the connection is the end of what is said."""
+    """Read as from a pipe: the end of the connection is the end of the input."""
 
     async def read(most_bytes: int) -> bytes:
         try:
@@ -198,7 +196,7 @@ def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[
 
 
 def _reason(error: OSError) -> str:
-    """Say why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
+    """Explain why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno)
     return error.strerror or str(error)
@@ -221,7 +219,7 @@ def _expanded(path: str) -> str:
 
 
 def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKnownHosts:
-    """Read the keys of hosts that user and machine know; what cannot be read, or others could have written, knows none.
+    """Read the known host keys of user and machine; a file that cannot be read, or others could have written, has none.
 
     Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.

@@ -8,7 +8,7 @@ from assay.cluster.hosts import HostSpec
 
 
 def ways_of(asked: ClientsAsked, clients: Iterable[str]) -> dict[str, Reached]:
-    """Say it of clients by their names."""
+    """Describe it for clients by their names."""
     hosts = {host.name: host for host in (*asked.hosts, *asked.observers)}
     return {
         name: _of_host(hosts[name], asked.ssh_user) if name in hosts else Reached(way=ReachedBy.JOINED)

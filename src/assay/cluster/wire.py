@@ -1,7 +1,7 @@
-"""What leader and clients say to each other, beside the events themselves.
+"""The messages between leader and clients, besides the events themselves.
 
 Everything is plain data: a name of Dask's for what is asked, and JSON that is checked by type where it comes in. The names
-are those of handlers that `worker.py` and `roster.py` add to Dask's own; nothing of Assay is sent as a pickle.
+are those of handlers that `worker.py` and `host_list.py` add to Dask's own; nothing of Assay is sent as a pickle.
 """
 
 import enum
@@ -38,10 +38,10 @@ class Question(enum.StrEnum):
 
 
 class Told(enum.StrEnum):
-    """What the leader tells a client, without an answer."""
+    """What the leader sends a client, without an answer."""
 
     BEAT = "assay-beat"
-    """The leader is there, and so many clients are, which says how often each is to speak."""
+    """The leader is there, and N clients are, which sets how often each sends."""
     CONTROL = "assay-control"
     KILL = "assay-kill"
     DISMISS = "assay-dismiss"
@@ -51,7 +51,7 @@ class Told(enum.StrEnum):
 
 
 class ClientWord(enum.StrEnum):
-    """What a client says of its own accord."""
+    """What a client sends of its own accord."""
 
     BEAT = "assay-alive"
     SAID = "assay-said"
@@ -97,14 +97,14 @@ class Facts(msgspec.Struct, frozen=True, tag=True):
 
 
 class EchoAt(msgspec.Struct, frozen=True, tag=True):
-    """Where a client's engine tells the time, and the key by which it is asked."""
+    """Where a client's engine answers with its time, and the key of the request."""
 
     address: str
     port: int
     key: bytes
 
     def __post_init__(self) -> None:
-        """Hold to what the engine can be told to ask; raises ValueError."""
+        """Check against what the engine can ask for; raises ValueError."""
         ipaddress.ip_address(self.address)
         if not 0 < self.port < 1 << 16 or len(self.key) > _LONGEST_TEXT:
             raise ValueError("nobody can be asked for the time there")

@@ -1,4 +1,4 @@
-"""A client: it joins a leader, carries Plans out with an engine of its own, and says what happens.
+"""A client: it joins a leader, executes Plans with an engine of its own, and reports the events.
 
 It ends when it is let go, when the leader is not there any more, when nothing was asked of it for a while, and on a signal.
 However it ends, its engine is stopped first, which removes data, and what was measured stays on this machine until the
@@ -33,12 +33,12 @@ from assay.plan import Plan
 from assay.targets import check_directory
 
 JOINING_S: Final = 60.0
-"""So long a client tries to reach its leader."""
+"""Time for which a client tries to reach its leader."""
 LEADER_SILENT_S: Final = 60.0
-"""A leader says every few seconds that it is there; after so long it is taken to be gone. A connection that breaks is
+"""A leader announces itself every few seconds; after this long it is taken to be gone. A connection that breaks is
 noticed at once."""
 _CLEANING_S: Final = 600.0
-"""Removing data may take long; an engine that is not done after so long is ended, and its data stays."""
+"""Removing data may take long; an engine that is not done after this time is ended, and its data stays."""
 _KILLED_S: Final = 10.0
 
 
@@ -49,14 +49,14 @@ class Why(enum.Enum):
     LEADER_GONE = "the leader is gone"
     IDLE = "nothing was asked of it"
     STOPPED = "it was stopped"
-    REFUSED = "the leader does not want it"
+    REFUSED = "the leader refused it"
     NAME_TAKEN = "a client of this name is there already"
     UNREACHABLE = "the leader cannot be reached"
 
 
 @dataclasses.dataclass(frozen=True)
 class Departure:
-    """How a client ended; `text` says more where there is more."""
+    """How a client ended; `text` has details, if any."""
 
     why: Why
     text: str = ""
@@ -76,7 +76,7 @@ class ClientSettings:
 
 
 class _UnderWay:
-    """A run that a client carries out, or has carried out and not yet handed over."""
+    """A run that a client executes, or has executed and not yet handed over."""
 
     def __init__(self, kept: KeptRun, clients: int) -> None:
         self.kept = kept
@@ -207,7 +207,7 @@ class ClientWorker:
             return msgspec.json.encode(await work)
         except AssayError as error:
             text = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the leader is told
+        except Exception as error:  # noqa: BLE001 - whatever it is, the leader is informed
             text = refusal(error) or f"{type(error).__name__}: {error}"
         return msgspec.json.encode(RefusedByClient(text))
 
@@ -229,7 +229,7 @@ class ClientWorker:
         run = self._at_work = self._runs[run_id] = _UnderWay(kept, clients)
 
         def hear(new: Sequence[events.Event]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it whoever would hear
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it the receiver
                 loop.call_soon_threadsafe(self._hear, run, new)
 
         def over(error: str | None) -> None:
@@ -247,7 +247,7 @@ class ClientWorker:
             raise
 
     async def _clock(self, comm: Any, token: str, exchanges: int) -> Status:
-        """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        """Send the time as often as is asked: the leader's messages and these alternate on one connection."""
         self._check_token(token)
         self._asked_s = time.monotonic()
         for _ in range(exchanges):
@@ -295,7 +295,7 @@ class ClientWorker:
             await asyncio.to_thread(run.kept.remove)
             self._runs.pop(run_id, None)
 
-    # -- what is told ----------------------------------------------------------------------------------------------------
+    # -- what the leader sends -----------------------------------------------------------------------------------------
 
     def _leader_is_there(self, clients: int) -> None:
         self._leader_s = time.monotonic()
@@ -314,7 +314,7 @@ class ClientWorker:
     def _let_go(self) -> None:
         self.depart(Departure(Why.LET_GO))
 
-    # -- what is said ----------------------------------------------------------------------------------------------------
+    # -- what the client sends -----------------------------------------------------------------------------------------
 
     def _hear(self, run: _UnderWay, new: Sequence[events.Event]) -> None:
         is_urgent = False
@@ -343,7 +343,7 @@ class ClientWorker:
         run.batches += 1
 
     async def _relay(self) -> None:
-        """Say once in a period what has come, or that this client is there."""
+        """Report once in a period what has come, or that this client is there."""
         while True:
             run = self._at_work
             await asyncio.sleep(run.period_s if run else self._period_s)
@@ -353,7 +353,7 @@ class ClientWorker:
                 self._worker.batched_send({"op": ClientWord.BEAT.value})
             now = time.monotonic()
             if now - self._leader_s > LEADER_SILENT_S:
-                self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))
+                self.depart(Departure(Why.LEADER_GONE, f"it was silent for {LEADER_SILENT_S:g} s"))
             if not self._runs and now - self._asked_s > self._settings.idle_s:
                 self.depart(Departure(Why.IDLE, f"nothing was asked of it for {self._settings.idle_s:g} s"))
 
@@ -374,7 +374,7 @@ class ClientWorker:
 
 
 def _refused_by(error: BaseException) -> Departure:
-    """Say why Dask could not join."""
+    """Explain why Dask could not join."""
     if isinstance(error, FileNotFoundError):
         return Departure(Why.REFUSED, "the key of the run is gone: it has begun, or is over")
     reason = str(error)

@@ -1,6 +1,6 @@
-"""What a worker is told when it is started: which files it joins by, its name, and what it is there for.
+"""The order for a worker at its start: which files it joins by, its name, and its role.
 
-Only paths and names stand on its command line, which every user of its machine may read; the key of the run is in a file.
+Only paths and names are on its command line, which every user of its machine may read; the key of the run is in a file.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class WorkerOrder:
     files: Mapping[str, bytes]
     """What the worker needs of that folder, by name."""
     is_insecure_as_root: bool = False
-    """Whether the user has said that it may be, where this run has no keys."""
+    """Whether the user has allowed that, where this run has no keys."""
 
     def arguments(self, folder: str) -> tuple[str, ...]:
         """Give the words after `assay`, for a machine on which the files are in a folder."""
@@ -53,7 +53,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 def read_join_folder(folder: Path) -> dict[str, bytes]:
-    """Read `join.json`, which the leader wrote, and the files that it names beside it; by name.
+    """Read `join.json`, which the leader wrote, and the files that it names next to it; by name.
 
     Raises:
         RunError: it is not there, is a link, or is no such file.
@@ -63,7 +63,7 @@ def read_join_folder(folder: Path) -> dict[str, bytes]:
         named = decode(join, _Named)
         beside = [name for name in (named.certificate, named.key) if name is not None]
         if not all(map(is_plain, beside)):
-            raise RunError(f"{folder / JOIN}: names a file that does not lie beside it")
+            raise RunError(f"{folder / JOIN}: names a file that is not next to it")
         return {JOIN: join} | {name: _read(folder / name) for name in beside}
     except OSError as error:
         raise RunError(f"{error.filename or folder}: cannot be read: {reason_of(error)}") from error
@@ -83,7 +83,7 @@ def _read(path: Path) -> bytes:
 
 
 def check_version(said: str) -> None:
-    """Raise HostError unless `assay --version` of a host said what it says here."""
+    """Raise HostError unless `assay --version` of a host printed what it prints here."""
     if said == f"assay {__version__}":
         return
     if said.startswith("assay ") and len(said.split()) == 2:

@@ -1,4 +1,4 @@
-"""The process of a client, as `assay worker` starts it: its name, its address, its signals, and what it says at its end.
+"""The process of a client, as `assay worker` starts it: its name, its address, its signals, and its last message.
 
 The first signal has it stop its engine, which removes data, and leave; the second ends the engine at once.
 """
@@ -42,7 +42,7 @@ def run_worker(
         name: What the client is called; None: as its machine.
         role: What it is there for.
         address: IP address or interface by which others reach this machine; None: that on the way to the leader.
-        idle_s: So long the client stays while nothing is asked of it.
+        idle_s: Time for which the client stays while nothing is asked of it.
         insecure_as_root: Whether root may join a leader without keys.
 
     Raises:
@@ -56,7 +56,7 @@ def run_worker(
     called = name if name is not None else _own_name()
     if not is_client_name(called):
         raise InputError(
-            f"'{called[:LONGEST_NAME]}' can be no client's name: at most {LONGEST_NAME} letters, digits and '._-', and of "
+            f"'{called[:LONGEST_NAME]}' is not a client's name: at most {LONGEST_NAME} of letters, digits and '._-', and of "
             "these three none at its ends"
         )
     host = own_address(address) if address is not None else towards(*found.leader)
@@ -120,7 +120,7 @@ def _signals(client: ClientWorker) -> Iterator[None]:
 
 
 def _conclude(departure: Departure, settings: ClientSettings, join: JoinFile) -> None:
-    """Say how it ended; raises what is to be the exit code."""
+    """Report how it ended; raises what is to be the exit code."""
     name, more = settings.card.name, f": {departure.text}" if departure.text else ""
     kept = f". What was measured and not fetched is in {settings.root}"
     match departure.why:

@@ -17,7 +17,7 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
 
     test: str
     machine: str | None
-    """What the output tells apart: a client, a system, a column of a table; None: nothing."""
+    """What the output distinguishes: a client, a system, a column of a table; None: nothing."""
     bytes_per_s: float | None
     ops_per_s: float | None
     cpu_share: float | None
@@ -37,7 +37,7 @@ class Decodings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decodings(tool: str, figures: Sequence[Claim], given: Given) -> Decodings:
-    """Judge every figure."""
+    """Assess every figure."""
     return Decodings(schema=SCHEMA, tool=tool, figures=tuple(_decoded(figure, given) for figure in figures))
 
 

@@ -1,8 +1,9 @@
 """Which figures of a tool's output are repeats of one test, and which are parts of one figure?
 
-Figures of one place are repeats, in their order. But workers that the tool tells apart although they ran at once are parts:
-their operations and bytes are added up and divided by the longest of their times, as fio does for a group, and percentiles,
-which cannot be added, are left out. And values of several kinds that a table has of one label are one figure a run.
+Figures of one place are repeats, in their order. But workers that the tool distinguishes although they ran at once are
+parts: their operations and bytes are added up and divided by the longest of their times, as fio does for a group, and
+percentiles, which cannot be added, are left out. And values of several kinds that a table has of one label are one
+figure a run.
 """
 
 import dataclasses
@@ -43,7 +44,7 @@ def runs_of(same: Sequence[Claim]) -> list[Claim]:
 
 
 def _kind(figure: Claim) -> str:
-    """Say which values a figure has, in words with blanks between them."""
+    """List which values a figure has, in words with blanks between them."""
     has = [name for name in _VALUES if getattr(figure, name) is not None]
     return " ".join([*has, *_latencies(figure)])
 

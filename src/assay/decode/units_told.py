@@ -1,7 +1,7 @@
 """A number with its unit in words, as tables of results have them, to a figure.
 
-Decimal and binary units are what their names say: MB is 10^6 bytes, MiB 2^20; `Mbit` is 10^6 bits. A tool that prints KB and
-means KiB has a reader that knows it; in a table it is the author who says which.
+Decimal and binary units follow their names: MB is 10^6 bytes, MiB 2^20; `Mbit` is 10^6 bits. A tool that prints KB and
+means KiB has a reader that corrects it; in a table the author decides which.
 """
 
 import dataclasses
@@ -46,7 +46,7 @@ UNITS = (
 
 
 def as_claim(test: str, action: Doing, value: float, unit: str, during: Circumstances) -> Claim:
-    """Make a figure of a value; raises ValueError where its unit is none that is known."""
+    """Make a figure of a value; raises ValueError where its unit is unknown."""
     said = unit.strip().replace(" per second", "/s")
     told = said.lower()
     about = Claim(test=test, action=action, outstanding=None, during=during)

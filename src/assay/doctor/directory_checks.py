@@ -1,4 +1,4 @@
-"""What can be measured in a directory, and what stands in the way?"""
+"""Check what can be measured in a directory, and what prevents it."""
 
 import errno
 import fcntl
@@ -12,7 +12,7 @@ from assay.host.direct_io import probe
 from assay.host.storage import StoragePath
 from assay.targets import DATA_FOLDER, LOCK, MARK
 
-# A data set of 64 MiB, the least that says anything, beside the reserve of 256 MiB that Assay leaves free.
+# A data set of 64 MiB, the smallest useful size, plus the reserve of 256 MiB that Assay leaves free.
 _LEAST_FREE_BYTES = 320 * 2**20
 # Metadata phases make some 100,000 files in a quarter of what is free.
 _PLENTY_OF_INODES = 400_000
@@ -158,7 +158,7 @@ def _other_run(path: StoragePath) -> Check:
 
 
 def _data_folder(path: StoragePath) -> list[Check]:
-    """Whether a folder that is there already is this user's alone, as the engine wants it."""
+    """Whether a folder that is there already is this user's alone, as the engine requires."""
     subject, data = "data folder", Path(path.directory) / DATA_FOLDER
     try:
         facts = data.lstat()

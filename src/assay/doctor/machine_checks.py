@@ -1,4 +1,4 @@
-"""What can this machine measure, and what stands in the way?"""
+"""Check what this machine can measure, and what prevents it."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -14,9 +14,9 @@ _SLOW_GOVERNORS = frozenset({"powersave", "ondemand", "conservative", "userspace
 
 
 def engine_check(path: Path | None, hello: Hello | None, problem: str) -> Check:
-    """Whether there is an engine that answers; `problem` says why not."""
+    """Whether there is an engine that answers; `problem` has the reason."""
     if path is None:
-        return cannot("engine", problem, "Install the wheel 'assay-engine' beside assay, or put the program on PATH.")
+        return cannot("engine", problem, "Install the wheel 'assay-engine' next to assay, or put the program on PATH.")
     if hello is None:
         return cannot(
             "engine", f"{path} does not answer: {problem}", "Install the 'assay-engine' of this assay's version."
@@ -81,7 +81,9 @@ def _kernel_counters(hello: Hello | None) -> list[Check]:
         text = f"no cachestat ({_notes(hello, 'cachestat')}): what is in the page cache is found slowly or not at all"
         checks.append(limited("page cache", text, "Linux 6.5 has it; a seccomp profile may forbid it."))
     if not hello.capabilities.schedstat:
-        text = f"no /proc/PID/schedstat ({_notes(hello, 'schedstat')}): waiting for a CPU cannot be told from I/O"
+        text = (
+            f"no /proc/PID/schedstat ({_notes(hello, 'schedstat')}): waiting for a CPU cannot be distinguished from I/O"
+        )
         checks.append(limited("CPU contention", text, "A kernel with CONFIG_SCHED_INFO, as distributions build it."))
     return checks
 
@@ -90,7 +92,7 @@ def _clock(value: Mapping[str, FactValue]) -> Check:
     source = value.get("host.kernel.clocksource")
     if source is None:
         return limited(
-            "clock", "the kernel does not say its clock source", "Trust the clock cost that each run measures."
+            "clock", "the kernel does not report its clock source", "Trust the clock cost that each run measures."
         )
     if source in _FAST_CLOCKS:
         return ok("clock", f"clock source {source}")
@@ -119,7 +121,7 @@ def _memory(value: Mapping[str, FactValue]) -> Check:
     total, limit = value.get("host.memory.total_bytes"), value.get("host.cgroup.memory_limit_bytes")
     if isinstance(limit, int) and isinstance(total, int) and limit < total:
         text = f"this control group may use {gib(limit)} of {gib(total)}, page cache included"
-        return limited("memory", text, "Count with that size when judging what caches can hold.")
+        return limited("memory", text, "Use that size when you estimate what caches can hold.")
     return ok("memory", f"{gib(total)} of memory" if isinstance(total, int) else "size unknown")
 
 
@@ -141,7 +143,7 @@ def _energy(value: Mapping[str, FactValue]) -> Check:
         return limited(
             "energy",
             "the processors' own meters are for root alone: joules are null",
-            "Run as root, or read a power meter beside the run and give its file to 'assay show --energy'.",
+            "Run as root, or read a power meter during the run and give its file to 'assay show --energy'.",
         )
     return ok("energy", "no meter in this machine; the file of a power meter can be given to 'assay show --energy'")
 

@@ -1,6 +1,6 @@
 """Charts that the classic tools share: lines over a size or a count, and bars or dots in groups.
 
-Names and values stand at what they belong to; there is no legend to look up. Both kinds can stand on a linear and on a
+Names and values are printed at their data; there is no legend. Both kinds can use a linear and a
 logarithmic axis: powers of two are the usual axis of I/O sizes, and a linear one shows how much of the range the small
 sizes are. Bars have a length only from zero on, so on a logarithmic axis values are dots.
 """
@@ -18,7 +18,7 @@ from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, 
 from assay.units import format_number
 
 COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
-"""Of series, in order: told apart by lightness and by their names too. METHOD 6.1 allows six."""
+"""Of series, in order: distinguished by lightness and by their names too. METHOD 6.1 allows six."""
 CLIFF = 4.0
 """Neighbouring points of a line that differ by this factor or more are a cliff, and the range between them is shaded."""
 
@@ -50,7 +50,7 @@ class Scale(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What stands along an axis, with its unit."""
+    """The label of an axis, with its unit."""
 
     title: str
     scale: Scale = Scale.LINEAR
@@ -58,7 +58,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line: its name, which stands at its end, and its points in the order of x."""
+    """A line: its name, printed at its end, and its points in the order of x."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -69,7 +69,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value of a group: which, whose and how much. None is a value that there is not, and says so."""
+    """A value of a group: which, whose and how much. None is a missing value, and is labelled so."""
 
     group: str
     name: str
@@ -220,7 +220,7 @@ def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
 
 
 def _with_room(low: float, high: float, scale: Scale, characters: int) -> float:
-    """Move the end of an axis outwards so that a label of so many characters fits behind the last value."""
+    """Move the end of an axis outwards so that a label of N characters fits behind the last value."""
     room_px = min(_CHARACTER_PX * characters + 14, theme.WIDTH_PX / 2)
     start, end = scale.place(low), scale.place(high)
     return scale.at(start + (end - start) * theme.WIDTH_PX / (theme.WIDTH_PX - room_px))

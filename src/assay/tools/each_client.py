@@ -1,4 +1,4 @@
-"""Print a classic tool's output for each client of a run, and then, in its shape, what all of them came to.
+"""Print a classic tool's output for each client of a run, and then, in its shape, the summary of all clients.
 
 A tool's numbers cover one machine. What is printed of all is named so: mean, slowest and fastest client (`over_clients.py`).
 Sums over clients are Assay's own, on standard error and in `assay show`.

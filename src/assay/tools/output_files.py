@@ -1,4 +1,4 @@
-"""Files that a classic tool leaves beside its output: spreadsheets, tables, traces."""
+"""Files that a classic tool writes in addition to its output: spreadsheets, tables, traces."""
 
 import dataclasses
 import os
@@ -33,7 +33,7 @@ class OutputFile:
 def write_into(files: Iterable[OutputFile], folder: Path) -> list[Path]:
     """Write files into a folder, made if need be, under their bare names, and give the paths.
 
-    Where a bundle's words say that they go is nobody's wish who looks at it later.
+    Where a bundle's words say that they go is not a request of whoever reads it later.
 
     Raises:
         InputError: the folder is a file, or lies inside a run bundle.

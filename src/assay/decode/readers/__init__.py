@@ -36,7 +36,7 @@ MOST_FIGURES: Final = 10_000
 MOST_LINES: Final = 600_000
 MOST_VALUES: Final = 600_000
 _SEPARATORS: Final = ",[{<"
-"""One of them stands before each value of CSV, JSON and XML but the first."""
+"""One of them precedes each value of CSV, JSON and XML but the first."""
 _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """As `str.splitlines` takes them."""
 
@@ -75,10 +75,12 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
             return name, figures
     if tool is not None:
         raise InputError(
-            f"{source}: is no output of {tool}, as far as Assay knows it. Give it the whole of what the tool printed"
+            f"{source}: is no output of {tool} in a supported format. Give it the whole of what the tool printed"
         )
     known = ", ".join(names)
-    raise InputError(f"{source}: is no output that Assay knows: {known}. Give it the whole of what the tool printed")
+    raise InputError(
+        f"{source}: is no output in a supported format: {known}. Give it the whole of what the tool printed"
+    )
 
 
 def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> Iterable[Claim] | None:

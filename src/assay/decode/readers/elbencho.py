@@ -1,8 +1,8 @@
 """elbencho's files of results: CSV, one row a phase, the names of the columns in the first; or JSON, one document a phase.
 
-Both say the same under other names. In the JSON every value is a string, and what a phase did not count is left out. Of the
-rates `[first]` was when the fastest thread was done and `[last]` when the slowest was: the last is of the whole work. Its
-CPU time is the whole machine's and not the tool's, so nothing is made of it.
+Both have the same values under other names. In the JSON every value is a string, and what a phase did not count is left
+out. Of the rates `[first]` was when the fastest thread was done and `[last]` when the slowest was: the last is of the
+whole work. Its CPU time is the whole machine's and not the tool's, so nothing is made of it.
 """
 
 import csv
@@ -36,7 +36,7 @@ _JSON = re.compile(r"\s*\{")
 _LONGEST_HEAD = 64 << 10
 _MIB = 1 << 20
 _FIRST_NAMES = 1000
-"""Characters in which the first document says what it is."""
+"""Characters in which the first document identifies itself."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Rates:
 
 @dataclasses.dataclass(frozen=True)
 class _Phase:
-    """What both files say of a phase."""
+    """What both files report of a phase."""
 
     name: str
     hosts: int
@@ -64,7 +64,7 @@ class _Phase:
     depth: int
     is_direct: bool
     largest_set_bytes: float | None
-    """Of the files that were named; None where directories were. Random offsets may meet the same block many times."""
+    """Of the files that were named; None where directories were. Random offsets may hit the same block many times."""
     block_bytes: float | None
     is_random: bool
     seconds: float | None
@@ -101,7 +101,7 @@ def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: b
         ops_per_s=rates.ops_per_s or rates.entries_per_s,
         set_bytes=int(min(sizes)) if rates.bytes else None,
         clients=phase.hosts,
-        # How many of a mix read and how many wrote is not known.
+        # How many of a mix read and how many wrote is unknown.
         outstanding=None if is_mix else phase.hosts * phase.threads * phase.depth,
         is_direct=phase.is_direct,
         is_flushed=False if action is Doing.WRITE else None,
@@ -117,7 +117,7 @@ def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: b
 
 
 def _settings(phase: _Phase) -> str:
-    """Say what a phase was run with, for its key."""
+    """Describe the settings of a phase, for its key."""
     hosts = f" hosts={phase.hosts}" if phase.hosts > 1 else ""
     block = f" block={int(phase.block_bytes)}" if phase.block_bytes else ""
     flags = "".join(f" {word}" for word, holds in (("random", phase.is_random), ("direct", phase.is_direct)) if holds)
@@ -140,7 +140,7 @@ def _csv_phases(text: str) -> Iterable[_Phase] | None:
         return None
     lines = text.splitlines()
     if len(lines[0]) > _LONGEST_HEAD:
-        raise ValueError(f"its first line has more than {_LONGEST_HEAD} letters")
+        raise ValueError(f"its first line has more than {_LONGEST_HEAD} characters")
     rows = csv.DictReader(lines)
     missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
     if missing:

@@ -67,7 +67,7 @@ def _version(document: Mapping[str, Any]) -> str | None:
 
 
 def _measured(document: Mapping[str, Any]) -> dt.datetime | None:
-    """Give the time of day: fio takes it when it writes the document, which is as near as it tells."""
+    """Give the time of day: fio takes it when it writes the document, which is as near as it reports."""
     stamp = _number(document.get("timestamp"))
     return dt.datetime.fromtimestamp(stamp, dt.UTC) if 0 < stamp < 1e11 else None
 
@@ -98,7 +98,7 @@ def _of_job(
             ops_per_s=_rate(found, "iops"),
             set_bytes=size,
             cold_share=min(1.0, size / moved) if size and moved and is_emptied else None,
-            # Shares of a mix are not known apart.
+            # The shares of a mix are unknown.
             cpu_share=cpu if len(ways) == 1 else None,
             outstanding=workers * depth if len(ways) == 1 else None,
             is_direct=str(options.get("direct", "0")) == "1",

@@ -72,7 +72,7 @@ def read(text: str) -> Iterable[Claim] | None:
 def _during(text: str) -> Circumstances:
     version, run = _VERSION.search(text), _RUN.search(text)
     try:
-        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y") if run else None  # noqa: DTZ007 - it says none
+        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y") if run else None  # noqa: DTZ007 - it prints none
     except ValueError:
         began = None
     return Circumstances(version=version[1] if version else None, measured=began)

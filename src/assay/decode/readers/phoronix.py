@@ -22,7 +22,7 @@ _DEEPEST = 20
 _MOST_VALUES = 10_000
 _LONGEST_TEXT = 1000
 _MOST_PIECES = 16
-"""Of a text, of some thousand letters each."""
+"""Of a text, of some thousand characters each."""
 
 
 class _Element:
@@ -138,6 +138,6 @@ def _measured(system: _Element | None) -> dt.datetime | None:
 
 
 def _doing(title: str) -> Doing:
-    """Say what a test does by the words of its title; where they say both or neither, it is not known."""
+    """Decide what a test does by the words of its title; where they name both or neither, it is unknown."""
     said = {doing for word, doing in (("read", Doing.READ), ("write", Doing.WRITE)) if word in title.lower()}
     return said.pop() if len(said) == 1 else Doing.MIXED

@@ -28,7 +28,7 @@ _COUNTS = (
         "delete/delete",
     ),
 )
-"""Of each: its name, where its rate stands, and how `assay postmark` calls phase and operation."""
+"""Of each: its name, where its rate is, and how `assay postmark` calls phase and operation."""
 _VERSION = re.compile(r"^PostMark v([0-9.]{1,20})", re.MULTILINE)
 _DATA = re.compile(r"([0-9.]{1,20}) (\w+) (read|written) \(([0-9.]{1,20}) (\w+) per second\)")
 

@@ -6,10 +6,10 @@
     transactions,ops/s,250,125
     read,MB/s,1.25,0.63
 
-A label `TEST, FILE by RECORD`, such as `write, 64MiB by 4KiB`, is a cell of a surface: a file size and a record size.
-A label that comes again, with a unit of the same kind, is a repeat. Rows of one label with units of other kinds (`ops/s`,
-then `us p99`) are of one result. An empty cell says that the system has no such value. Lines that begin with `#` say what
-tool it was, and when, or are for people.
+A label `TEST, FILE by RECORD`, such as `write, 64MiB by 4KiB`, is a cell of a surface: a file size and a record size. A
+label that comes again, with a unit of the same kind, is a repeat. Rows of one label with units of other kinds (`ops/s`,
+then `us p99`) are of one result. An empty cell means that the system has no such value. Lines that begin with `#`
+define what tool it was, and when, or are for people.
 """
 
 import csv
@@ -65,7 +65,7 @@ def _claims(rows: Iterator[tuple[int, list[str]]], during: Sequence[Circumstance
             raise ValueError(f"its line {number} has {len(row)} cells where the first has {len(during) + len(_HEAD)}")
         label, unit, *cells = (cell.strip() for cell in row)
         if not label or len(label) > _MOST_LETTERS:
-            raise ValueError(f"its line {number} has no label of up to {_MOST_LETTERS} letters")
+            raise ValueError(f"its line {number} has no label of up to {_MOST_LETTERS} characters")
         place = _cell_of(label)
         for cell, about in zip(cells, during, strict=True):
             if cell:
@@ -73,7 +73,7 @@ def _claims(rows: Iterator[tuple[int, list[str]]], during: Sequence[Circumstance
 
 
 def tool_of(text: str) -> str | None:
-    """Give the name of the tool that a table says it is of."""
+    """Give the name of the tool that a table names."""
     return _remarks(text.splitlines()).get("tool")
 
 
@@ -96,7 +96,7 @@ def _plain(lines: list[str]) -> list[str]:
 
 
 def _remarks(lines: Iterable[str]) -> dict[str, str]:
-    """Give what remarks say of the keys that are known."""
+    """Give the values of known keys in remarks."""
     told = (_said(line) for line in lines if line.startswith("#"))
     return {key: value for key, value in told if key in _REMARKS}
 

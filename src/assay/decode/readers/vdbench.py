@@ -69,7 +69,7 @@ def _of_row(row: Mapping[str, str]) -> Iterator[Claim]:
 
 
 def _stamp(text: str) -> dt.datetime | None:
-    """Read the time of a line where it says that it is UTC: names of other zones stand for several."""
+    """Read the time of a line where it is marked as UTC: names of other zones are ambiguous."""
     if (found := _STAMP.fullmatch(text)) is None:
         return None
     month, day, year, hour, minute, second = (int(part) for part in found.groups())

@@ -8,7 +8,7 @@ each step and the time of each listing, so
     time per entry           = enumeration time / n
 
 in whole nanoseconds up to the one division at the end. A client's steps count up to the first that is missing or had a
-failure: from there on the number of entries is not known.
+failure: from there on the number of entries is unknown.
 """
 
 import itertools

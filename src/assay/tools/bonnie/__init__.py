@@ -84,7 +84,7 @@ class Bonnie(FrontEnd[Settings]):
         )
 
     def settings_of(self, plan: Plan) -> Settings:
-        """Read the settings again, with the size that was carried out."""
+        """Read the settings again, with the size that was executed."""
         settings = super().settings_of(plan)
         return settings if settings.size_mib is not None else dataclasses.replace(settings, size_mib=size_mib(plan))
 

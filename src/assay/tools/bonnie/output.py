@@ -1,6 +1,6 @@
 """Bonnie++'s own output: text table and CSV line of 1.03, 1.96 and 2.00, and figures.
 
-`measured.py` counts what the tests came to, `line.py` writes and reads the CSV lines, `table.py` writes the text.
+`measured.py` computes the results of the tests, `line.py` writes and reads the CSV lines, `table.py` writes the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class BonnieOutput(Output[Settings]):
 
     @cached_property
     def everything(self) -> tuple[MeasuredPass, ...]:
-        """What every repeat came to."""
+        """The result of every repeat."""
         return measured(self.run, self.settings)
 
     def text(self) -> str:
@@ -39,13 +39,13 @@ class BonnieOutput(Output[Settings]):
         }
 
     def beside(self) -> str:
-        """Print the table with -q, as bonnie++ does, and say what its output leaves unsaid or says wrongly."""
+        """Print the table with -q, as bonnie++ does, and report what its output omits or gets wrong."""
         is_beside = self.settings.is_quiet and self.settings.runs is None
         shown = table(self.everything[0]) if is_beside else ""
         return shown + "".join(f"{note}\n" for note in _notes(self.settings))
 
     def figures(self) -> "Sequence[Figure]":
-        """Draw the rate of each test with its slowest operation beside it."""
+        """Draw the rate of each test with its slowest operation next to it."""
         # Drawing needs the extra 'report'; the text does not.
         from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415
 

@@ -173,7 +173,7 @@ class _Data:
     def each(self, opening: tuple[Op, Op, Op], transfer: Sequence[Action]) -> list[Action]:
         """Transfer everything in chunks: the first file, the other full ones, and what is left.
 
-        `opening` opens the first, each other full one, and the last; it stands outside of what is measured for the first.
+        `opening` opens the first, each other full one, and the last; for the first it is not part of the measurement.
         """
         first, next_, last = opening
         chunks = self.file_bytes // self.chunk_bytes
@@ -416,7 +416,7 @@ def _with(phase: Phase, **steps: tuple[plan.Step, ...]) -> Phase:
     return msgspec.structs.replace(phase, before=before, after=after)
 
 
-# -- what the Plan does not say ----------------------------------------------------------------------------------------
+# -- what the Plan does not contain ----------------------------------------------------------------------------------------
 
 
 def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:

@@ -69,7 +69,7 @@ class Settings:
     file_chunk_bytes: int = DEFAULT_CHUNK_BYTES
     machine: str | None = None
     ram_mib: int | None = None
-    """As the user says; 0 switches the checks off."""
+    """The value of the user; 0 switches the checks off."""
     concurrency: int = 1
     """A label, and a factor in the check of sizes; nothing is started by it."""
     runs: int | None = None
@@ -82,7 +82,7 @@ class Settings:
     has_fsync: bool = False
     is_direct: bool = False
     semaphores: int | None = None
-    """`-p`: make so many, or remove them (-1), and do nothing else."""
+    """`-p`: make N, or remove them (-1), and do nothing else."""
     waits_for: str = ""
     """`-y`: before each test wait for semaphores ("s") or for a line of input ("p")."""
     seed: int | None = None
@@ -108,7 +108,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     """Read a command line, the words after the program's name.
 
     Raises:
-        InputError: an option or value that cannot be carried out as meant.
+        InputError: an option or value that is not supported.
     """
     check_count(arguments, "bonnie")
     words: dict[str, Any] = {}
@@ -204,7 +204,7 @@ def _check(settings: Settings) -> None:
             "bonnie -D: a direct write of one byte is refused by every file system; add -f, as -D needs it"
         )
     if settings.seed is not None and settings.random_file is not None:
-        raise InputError("bonnie -z and -Z: both say where random numbers come from; use one")
+        raise InputError("bonnie -z and -Z: both set the source of random numbers; use one")
     if settings.size_mib == 0 and settings.number == 0 and settings.semaphores is None:
         raise InputError("bonnie -s 0 -n 0: both parts are skipped, so nothing is measured; leave one of them out")
     if (settings.size_mib or 0) * MIB % settings.chunk_bytes:
@@ -215,7 +215,7 @@ def _check(settings: Settings) -> None:
 
 
 def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
-    """Read a whole number with one of the suffixes that are known there."""
+    """Read a whole number with one of the suffixes allowed there."""
     factors = factors or {}
     match = re.fullmatch(r"(-?[0-9]{1,19})([A-Za-z]?)", text)
     suffix = match[2].lower() if match else ""

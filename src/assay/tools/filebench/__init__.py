@@ -21,8 +21,8 @@ class Filebench(FrontEnd[Settings]):
 
     \b
     assay filebench -f FILE.f
-    assay filebench -c [CVARTYPE]   list the types of custom variables, or tell of one
-    --dir DIR           where the data goes, whatever the script's paths say
+    assay filebench -c [CVARTYPE]   list the types of custom variables, or describe one
+    --dir DIR           where the data goes, in place of the script's paths
                         [default: the working directory]
     --time SECONDS      how long it runs, also where the script has no 'run'
     --set NAME=VALUE    a variable of the script, in place of what it sets
@@ -39,8 +39,8 @@ class Filebench(FrontEnd[Settings]):
     --wait-quiet TIME
                         as with every command that measures
 
-    Standard output is Filebench's: the breakdown by flowop, and the summary. What is done otherwise than the script says is
-    said beside it. See docs/tools/filebench.md.
+    Standard output is Filebench's: the breakdown by flowop, and the summary. Deviations from the script are
+    reported on standard error. See docs/tools/filebench.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "filebench"
@@ -50,7 +50,7 @@ class Filebench(FrontEnd[Settings]):
     room_cure = "use fewer or smaller files (--set, --scale)"
 
     def follow(self, words: Sequence[str], door: Door) -> int:
-        """Tell of custom variables, or read the script and run it."""
+        """Describe custom variables, or read the script and run it."""
         wanted = asked(words)
         if wanted.cvar_type is not None:
             text = help_of(wanted.cvar_type) if wanted.cvar_type else list_of_types()

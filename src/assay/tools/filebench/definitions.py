@@ -14,7 +14,7 @@ from assay.tools.filebench.scope import Scope, named
 from assay.tools.filebench.statements import Attribute, Attributes, FlowopStatement, Statement, ThreadStatement
 
 STRICT: Final = "1.5"
-"""The version that does not know what only 1.4 had."""
+"""The version without what only 1.4 had."""
 _MEMORY = "/dev/shm"  # noqa: S108 - a path of a script, which nothing is written to
 _MOST_INSTANCES = int(NUMBERS["workers"].most)
 _MOST_FILES = int(NUMBERS["files"].most)
@@ -45,10 +45,10 @@ _COMPOSITE = frozenset({"name"})
 
 @dataclasses.dataclass(frozen=True)
 class Wishes:
-    """What the command line says beside the script."""
+    """What the command line sets in addition to the script."""
 
     seconds: float | None = None
-    """Of the run, in place of what the script says."""
+    """Of the run, in place of the script's value."""
     settings: tuple[tuple[str, str], ...] = ()
     """Variables, in place of what the script sets."""
     scale: float = 1.0
@@ -190,7 +190,7 @@ class Definitions:
                 known = ", ".join(sorted({*TYPES, *self._composites}))
                 self._refuse(
                     statement.line,
-                    f"syntax error near 'flowop {cut(statement.kind)}': there is no such flowop; known are {known}",
+                    f"syntax error near 'flowop {cut(statement.kind)}': unknown flowop; supported: {known}",
                 )
         return tuple(made)
 

@@ -37,9 +37,9 @@ REFUSED: Final[dict[str, str]] = {
     "foreach": "one run is one command line; give each value by --set NAME=VALUE",
     "load": "there is no personality of this name here (see --help); name the script itself with -f",
     "sync": "Assay's own clients come later; leave it out, and run one client",
-    "list": "it lists what a session knows; 'assay filebench --help' and docs/tools/filebench.md list the same",
+    "list": "it lists the contents of a session; 'assay filebench --help' and docs/tools/filebench.md list the same",
 }
-"""Commands that are not carried out, and the nearest thing."""
+"""Commands that are not supported, and the nearest alternative."""
 _DEFAULT_RUN_SECONDS = 60
 _DEFAULT_SNAPSHOT_SECONDS = 10
 _MODES = ("timeout", "alldone", "firstdone")
@@ -91,12 +91,12 @@ class _Script:
     # -- commands ------------------------------------------------------------------------------------------------------
 
     def follow(self, command: Statement) -> None:
-        """Carry out one command."""
+        """Execute one command."""
         kind, near = command.kind, f"near '{cut(command.said)}'"
         if self._wishes.wml == STRICT and kind in ONLY_1_4:
             self._refuse(command.line, f"syntax error {near}: 1.5 does not have it; write {ONLY_1_4[kind]}")
         if kind in REFUSED:
-            self._refuse(command.line, f"{near}: this is not carried out; {REFUSED[kind]}")
+            self._refuse(command.line, f"{near}: this is not supported; {REFUSED[kind]}")
         getattr(self, f"follow_{kind}")(command)
 
     def _set_variable(self, name: str, line: int) -> bool:
@@ -188,7 +188,9 @@ class _Script:
         elif what == "quit" and how:
             self._refuse(command.line, f"syntax error near '{cut(how[0])}': a run quits at {', '.join(_MODES)}")
         else:
-            self._refuse(command.line, f"syntax error near '{cut(what)}': set mode knows 'quit MODE' and 'nousestats'")
+            self._refuse(
+                command.line, f"syntax error near '{cut(what)}': set mode accepts 'quit MODE' and 'nousestats'"
+            )
 
     def follow_eventgen(self, command: Statement) -> None:
         by_name = named(command.attributes)
@@ -204,7 +206,7 @@ class _Script:
                 " name all clients with --hosts A,B,C: they start together",
             )
         if what != "lathist":
-            self._refuse(command.line, f"syntax error near '{cut(what)}': enable knows 'lathist' and 'multi'")
+            self._refuse(command.line, f"syntax error near '{cut(what)}': enable accepts 'lathist' and 'multi'")
         self._has_histograms = True
 
     def follow_system(self, command: Statement) -> None:
@@ -231,7 +233,7 @@ class _Script:
         self._said.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
 
     def follow_usage(self, _command: Statement) -> None:
-        """Say how a script was meant to be used: part of no run."""
+        """Ignore the usage text of a script: it is part of no run."""
 
     follow_version = follow_debug = follow_vars = follow_usage
 
@@ -248,7 +250,7 @@ class _Script:
             )
         elif what not in {"snap", "clear"}:
             self._refuse(
-                command.line, f"syntax error near '{cut(what)}': stats knows clear, snap, dump, xmldump, directory"
+                command.line, f"syntax error near '{cut(what)}': stats accepts clear, snap, dump, xmldump, directory"
             )
 
     def follow_shutdown(self, _command: Statement) -> None:
@@ -306,7 +308,7 @@ class _Script:
                 return 0.0, self._slept
             self._refuse(
                 self._last_line,
-                "near the end of the script: it has no 'run', so nothing says how long it lasts. Add --time SECONDS",
+                "near the end of the script: it has no 'run', so its duration is undefined. Add --time SECONDS",
             )
         if len(run.values) > at:
             return period, self._positive_seconds(run, at)

@@ -1,8 +1,8 @@
 """Filebench's personalities by name, for scripts of 1.4: `load fileserver`, some `set`, `run 60`.
 
-The loads are what is publicly known of those of these names; their scripts are Assay's own (`personalities/`). One is put
-into the script at its `load`, on that line, so that the record of a run has all that it was made of, and messages name lines
-of the script.
+The loads follow the public descriptions of those of these names; their scripts are Assay's own (`personalities/`). One
+is put into the script at its `load`, on that line, so that the record of a run has all that it was made of, and
+messages name lines of the script.
 """
 
 import re

@@ -13,7 +13,7 @@ from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Flowop, Note
 
 _FIRST_EXTRA_SLOT: Final = 128
-"""Of files that are named without an fd, beside the first of them."""
+"""Files that are named without an fd, after the first of them."""
 _MOST_SLOT: Final = 1023
 
 

@@ -1,4 +1,4 @@
-"""The output of filebench: its log lines, the breakdown by flowop and the summary; and what they cannot say.
+"""The output of filebench: its log lines, the breakdown by flowop and the summary; and what they cannot show.
 
 Times in front of lines are seconds since the start, as Filebench writes them. MB are of 2^20 bytes.
 """
@@ -132,7 +132,7 @@ class Snapshot:
 
     @property
     def summary(self) -> IoSummary:
-        """What the flowops that do I/O came to."""
+        """The results of the flowops that do I/O."""
         summed = [line for line in self.lines if line.is_summed]
         ops, latency = sum(line.ops for line in summed), sum(line.latency_ns for line in summed)
         return IoSummary(
@@ -215,7 +215,7 @@ class FilebenchOutput(Output[Settings]):
 
     @functools.cached_property
     def final(self) -> Snapshot | None:
-        """The statistics of a run that came to its end; None where there are none."""
+        """The statistics of a finished run; None where there are none."""
         is_there = (
             self._phase is not None and self._phase.finished is not None and self.settings.workload.has_statistics
         )
@@ -294,10 +294,10 @@ class FilebenchOutput(Output[Settings]):
             round(phase.rows(source.job, source.passes_by).total("ops", span) * source.times) for source in counted
         )
 
-    # -- beside --------------------------------------------------------------------------------------------------------
+    # -- standard error ------------------------------------------------------------------------------------------------
 
     def beside(self) -> str:
-        """Say why the run ended early, and what the text counts otherwise than Filebench."""
+        """Explain why the run ended early, and what the text counts differently from Filebench."""
         return "".join(f"{sentence}\n" for sentence in self._sentences())
 
     def _sentences(self) -> Iterator[str]:

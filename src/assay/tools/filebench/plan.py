@@ -23,7 +23,7 @@ RUN: Final = "run"
 """Name of the phase that is measured."""
 TARGET: Final = "target"
 _COMMANDS: Final = "commands"
-"""File set that commands are run beside: an operation has a file."""
+"""File set of commands: an operation has a file."""
 _DIRECTORIES: Final = "directories"
 """Name of the phases that make leaf directories which are to be there."""
 _SEED: Final = 1
@@ -37,7 +37,7 @@ _SHELL: Final = ("/bin/sh", "-c")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the numbers of a flowop come from: a job, the operations in it, and where there are none, what tells of them."""
+    """Where the numbers of a flowop come from: a job, its operations, and without any, the source of their numbers."""
 
     job: str
     operations: tuple[str, ...]
@@ -72,7 +72,7 @@ class _Group:
 
 
 def planned(workload: Personality, source: str) -> Planned:
-    """Plan all threads; raises FrontEndError for what cannot be carried out as meant."""
+    """Plan all threads; raises FrontEndError for what is not supported."""
     groups = [group for process in workload.processes for group in _groups(process, source)]
     waiting: dict[str, tuple[str, ...]] = {}
     high_water: dict[str, int] = {}
@@ -249,7 +249,7 @@ def _helpers(group: _Group, made: ThreadPlan, workload: Personality) -> Iterator
         region = plan.Range(from_bytes=0, length_bytes=length) if length else plan.WholeFile()
         body = helper(flowop, files, f"{group.name}: ", plan.RandomAccess(region=region))
         flags = plan.OpenFlags(direct=plan.Direct.ON if flowop.is_direct else plan.Direct.OFF, sync=flowop.is_dsync)
-        # glibc does the requests of one file descriptor in order, those of others beside them.
+        # glibc does the requests of one file descriptor in order, those of others in parallel.
         each = _AIO_THREADS if flowop.opens_next else 1
         yield plan.Job(
             name=helper_job(group.name, flowop), body=plan.Loop(actions=body), workers=each * group.workers, open=flags
@@ -263,7 +263,7 @@ def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]
     for files in workload.files.values():
         if files.name in sets and files.width and not files.is_file and files.entries > files.width and files.is_spread:
             yield Note(
-                f"the random spread of dirwidth of '{files.name}' (line {files.line})",
+                f"the random distribution of dirwidth of '{files.name}' (line {files.line})",
                 "all directories of a level are as wide as the mean",
             )
 

@@ -1,8 +1,9 @@
 """Random variables of the workload language as distributions of a Plan.
 
-A randvar is gamma, uniform or a table, shifted by `min` and rounded; a cvar is one of eight laws, cut by `min` and `max` and
-rounded. Where the Plan has the law it is used. What is rounded is exactly the table of its multiples with their
-probabilities; what is cut, and the laws that the Plan does not have, are tables of 500 pieces with equal probability.
+A randvar is gamma, uniform or a table, shifted by `min` and rounded; a cvar is one of eight distributions, cut by `min`
+and `max` and rounded. Where the Plan has the distribution it is used. What is rounded is exactly the table of its
+multiples with their probabilities; what is cut, and the distributions that the Plan does not have, are tables of 500
+pieces with equal probability.
 """
 
 import dataclasses
@@ -29,17 +30,17 @@ Row = tuple[float, float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """A law: as the Plan has it, if it does, and its distribution function."""
+    """A distribution: as the Plan has it, if it does, and its cumulative distribution function."""
 
     cdf: Callable[[float], float]
     least: float
     """No draw is below, or hardly any."""
     scale: float
-    """Of the order of its draws' spread."""
+    """Of the order of its draws' standard deviation."""
     in_plan: plan.Distribution | None = None
 
 
-# -- laws --------------------------------------------------------------------------------------------------------------
+# -- distributions -----------------------------------------------------------------------------------------------------
 
 
 def uniform(low: float, high: float) -> Law:
@@ -122,13 +123,13 @@ def _gamma_cdf(shape: float, x: float) -> float:
     return 1 - front * h
 
 
-# -- what is made of a law ---------------------------------------------------------------------------------------------
+# -- what is made of a distribution ------------------------------------------------------------------------------------
 
 
 def distribution(
     law: Law, round_to: float = 0, low: float | None = None, high: float | None = None
 ) -> plan.Distribution:
-    """Give the Plan's distribution of a law, rounded to multiples and cut.
+    """Give the Plan's form of a distribution, rounded to multiples and cut.
 
     Raises:
         ValueError: it would be a table with too many rows.
@@ -191,7 +192,7 @@ def _quantile(law: Law, share: float) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class RandVar:
-    """What `randvar(...)` says."""
+    """The values of `randvar(...)`."""
 
     kind: str = "gamma"
     """`gamma`, `uniform` or `tabular`."""
@@ -205,7 +206,7 @@ class RandVar:
 
 
 def of_randvar(said: RandVar) -> plan.Distribution:
-    """Make the distribution; raises ValueError where it says nothing that can be drawn."""
+    """Make the distribution; raises ValueError where nothing can be drawn from it."""
     if said.kind == "tabular":
         return _of_table(said)
     shape = said.gamma / 1000
@@ -326,10 +327,10 @@ def of_cvar(
         round_to: Values are multiples of this; 0: as they are drawn.
 
     Raises:
-        ValueError: one of them says nothing that can be drawn.
+        ValueError: nothing can be drawn from one of them.
     """
     if kind not in CVARS:
-        raise ValueError(f"there is no type '{kind[:40]}'; known are {', '.join(CVARS)}")
+        raise ValueError(f"there is no type '{kind[:40]}'; supported: {', '.join(CVARS)}")
     found = CVARS[kind]
     values = dict(found.defaults)
     for part in filter(None, parameters.split(";")):
@@ -362,7 +363,7 @@ def _real(name: str, text: str) -> float:
 
 
 def help_of(kind: str) -> str:
-    """Say what a type of custom variable is; empty: there is none of that name."""
+    """Describe a type of custom variable; empty: there is none of that name."""
     if kind not in CVARS:
         return ""
     found = CVARS[kind]
@@ -381,7 +382,7 @@ def list_of_types() -> str:
 
 
 def largest(drawn: plan.Distribution) -> float:
-    """Give the largest number that is drawn; of laws without a bound, one that hardly any draw is above."""
+    """Give the largest number that is drawn; of distributions without a bound, one that hardly any draw is above."""
     match drawn:
         case plan.Fixed(value=value):
             return value
@@ -406,14 +407,14 @@ def _law_of(drawn: plan.Distribution) -> Law:
         case plan.Uniform(min=low, max=high):
             return uniform(low, high)
         case _:
-            raise ValueError("no law of this language")
+            raise ValueError("no distribution of this language")
 
 
 _ROW_PIECES = 8
 
 
 def up_to(drawn: plan.Distribution) -> plan.Distribution:
-    """Give what is drawn evenly from 1 up to a number that is drawn itself: a mixture of so many uniform laws."""
+    """Give what is drawn evenly from 1 up to a number that is drawn itself: a mixture of N uniform distributions."""
     match drawn:
         case plan.Fixed(value=value):
             return plan.Uniform(min=1.0, max=max(1.0, value))

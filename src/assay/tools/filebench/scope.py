@@ -1,4 +1,4 @@
-"""What attributes and variables come to.
+"""Evaluate attributes and variables.
 
 A variable is looked up when its value is needed, which is at the run: a `set` behind the definition that uses the variable
 counts, as in Filebench. Only `set` itself works its right side out at once.
@@ -42,7 +42,7 @@ class Scope:
     source: str
     globals: dict[str, Value]
     own: Mapping[str, "tuple[Scalar | ShareTable | None, Scope]"] = dataclasses.field(default_factory=dict)
-    """By name: what they stand for, and where that is to be looked up."""
+    """By name: their value, and the scope of its variables."""
 
     def refuse(self, line: int, text: str) -> NoReturn:
         """Raise FrontEndError with file and line."""
@@ -51,7 +51,7 @@ class Scope:
     # -- values --------------------------------------------------------------------------------------------------------
 
     def value(self, scalar: Scalar | ShareTable | None, depth: int = 0) -> Value:
-        """What a value comes to; a word without one is true."""
+        """The evaluated value; a word without one is true."""
         match scalar:
             case None:
                 return True
@@ -70,7 +70,9 @@ class Scope:
     def _variable(self, variable: Variable, depth: int) -> Value:
         if variable.name in self.own:
             if depth > _DEEPEST:
-                self.refuse(variable.line, f"near '${cut(variable.name)}': variables stand for one another in a circle")
+                self.refuse(
+                    variable.line, f"near '${cut(variable.name)}': the variables refer to one another in a circle"
+                )
             stands_for, where = self.own[variable.name]
             return where.value(stands_for, depth + 1)
         if variable.name not in self.globals:
@@ -83,7 +85,7 @@ class Scope:
         return _IN_TEXT.sub(lambda found: str(self._in_text(found, text.line)), text.text)
 
     def _in_text(self, found: "re.Match[str]", line: int) -> str:
-        # What no variable stands for stays as it is: it may be meant for the shell.
+        # A name without a variable stays as it is: it may be meant for the shell.
         if found[1] not in self.globals and found[1] not in self.own:
             return found[0]
         value = self._variable(Variable(found[1], line), 0)
@@ -122,7 +124,9 @@ class Scope:
         if isinstance(value, plan.Fixed):
             value = int(value.value)
         if isinstance(value, plan.Distribution):
-            self.refuse(attribute.line, f"near '{attribute.name}': a random variable cannot stand here, only a number")
+            self.refuse(
+                attribute.line, f"near '{attribute.name}': a random variable is not allowed here, only a number"
+            )
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(attribute.line, f"near '{attribute.name}={self.shown(value)}': it is a whole number")
         if not least <= value <= most:
@@ -152,7 +156,7 @@ class Scope:
         if not text or not text.isprintable():
             self.refuse(attribute.line, f"near '{attribute.name}': it is a name without control characters, not empty")
         if len(text) > 200:
-            self.refuse(attribute.line, f"near '{attribute.name}={cut(text)}': a name has at most 200 letters")
+            self.refuse(attribute.line, f"near '{attribute.name}={cut(text)}': a name has at most 200 characters")
         return text
 
     def percent(self, attribute: Attribute) -> float:

@@ -26,7 +26,7 @@ class Settings:
     """What one command line asks for."""
 
     file: str
-    """As the user named it: it stands in messages."""
+    """As the user named it, for messages."""
     text: str
     """Of the script."""
     directory: str
@@ -45,7 +45,7 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What the user wrote: a script to run, or to hear of the types of custom variables."""
+    """What the user wrote: a script to run, or a request for the types of custom variables."""
 
     file: str = ""
     cvar_type: str | None = None
@@ -59,7 +59,7 @@ def asked(words: Sequence[str]) -> Wanted:
     given = _read(words)
     if given["c"] is not None:
         if given["f"] is not None:
-            raise InputError("filebench: -c tells of variables and -f runs a script; give one of them")
+            raise InputError("filebench: -c describes variables and -f runs a script; give one of them")
         return Wanted(cvar_type=given["c"])
     if given["f"] is None:
         raise InputError(f"filebench: name the script, -f FILE.f. Usage: assay filebench {USAGE}")
@@ -67,7 +67,7 @@ def asked(words: Sequence[str]) -> Wanted:
 
 
 def parse(words: Sequence[str], files: Files) -> Settings:
-    """Read the words of a run and its script; raises InputError, with file and line, for what cannot be carried out."""
+    """Read the words of a run and its script; raises InputError, with file and line, for what is not supported."""
     given = _read(words)
     if given["f"] not in files:
         raise InputError("filebench: a run has words with -f NAME, and the text of that script")
@@ -83,7 +83,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
             allows_commands=given["allow_commands"],
         ),
     )
-    settings.planned  # noqa: B018 - worked out here, so that a fault is told before anything else
+    settings.planned  # noqa: B018 - worked out here, so that a fault is reported before anything else
     return settings
 
 

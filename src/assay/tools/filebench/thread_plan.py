@@ -1,7 +1,7 @@
 """What a thread does, as actions of the Plan.
 
-The open that a flowop makes by itself (`open_files.py`) stands in front of the passes, which then are one long repeat. If
-the thread closes that fd, it stands in front of the first flowop that needs it, in each pass.
+The open that a flowop makes by itself (`open_files.py`) is placed in front of the passes, which then are one long repeat. If
+the thread closes that fd, it is placed in front of the first flowop that needs it, in each pass.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ def open_name(flowop: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings:
-    """What a thread knows of the others."""
+    """What a thread uses of the others."""
 
     source: str
     files: Mapping[str, FilesetFiles]
@@ -67,13 +67,13 @@ class ThreadPlan:
     asynchronous: tuple[Flowop, ...] = ()
     """Flowops whose writes helpers do."""
     passes_by: tuple[Flowop, str, int] | None = None
-    """A flowop, its operation and how often that is done in a pass: it tells how many passes there were."""
+    """A flowop, its operation and how often that is done in a pass: the number of passes follows from it."""
     idle: frozenset[str] = frozenset()
     """Flowops that do nothing, such as limits without an event generator."""
     notes: tuple[Note, ...] = ()
 
     def does_something(self, flowop: Flowop) -> bool:
-        """Whether it is carried out at all."""
+        """Whether it is executed at all."""
         return flowop.name not in self.idle
 
 
@@ -94,7 +94,7 @@ class ThreadPlanner:
         self._idle: set[str] = set()
 
     def made(self) -> ThreadPlan:
-        """Make the actions; raises FrontEndError for what cannot be carried out as meant."""
+        """Make the actions; raises FrontEndError for what is not supported."""
         implied, closed = self._open.implied, self._open.closed
         first = tuple(self._implicit_open(slot) for slot in implied if slot not in closed)
         self._waiting_opens = {slot: self._implicit_open(slot) for slot in implied if slot in closed}
@@ -129,7 +129,7 @@ class ThreadPlanner:
             for flowop, times in self._thread.flowops()
             if (recorded := self._operations.get(flowop.name))
         ]
-        # Writes beside the thread lag behind it.
+        # Asynchronous writes lag behind the thread.
         return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
     def _set(self, name: str, flowop: Flowop) -> FilesetFiles:
@@ -180,7 +180,7 @@ class ThreadPlanner:
     def _flowop(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         kind = TYPES[flowop.kind]
         if kind.refusal:
-            self._refuse(flowop.line, f"near 'flowop {flowop.kind}': this is not carried out; {kind.refusal}")
+            self._refuse(flowop.line, f"near 'flowop {flowop.kind}': this is not supported; {kind.refusal}")
         if kind.needs_files and not flowop.files:
             self._refuse(flowop.line, f"near 'flowop {flowop.kind}': it names no fileset; give it filesetname=...")
         if flowop.kind in UNITS:
@@ -305,7 +305,7 @@ class ThreadPlanner:
         return (self._do(flowop, plan.OpKind.WRITE, self._slot(flowop), access=plan.Whole(), size=size),)
 
     def _check_source(self, flowop: Flowop) -> None:
-        """A copy is as large as its source; here it is as large as its own entry, which has the same law of sizes."""
+        """A copy is as large as its source; here as its own entry, with the same distribution of sizes."""
         source = flowop.source_fd
         if not source or source == flowop.fd:
             return
@@ -322,7 +322,7 @@ class ThreadPlanner:
         if not isinstance(files.size, plan.Fixed):
             self._note(
                 f"srcfd of '{flowop.name}' (line {flowop.line})",
-                "each file that is written has a size of its own, drawn by the same law, not that of the file that was read",
+                "each file that is written has a size of its own, drawn from the same distribution, not that of its source",
             )
 
     def _appendfile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
@@ -491,7 +491,7 @@ class ThreadPlanner:
                 f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation",
             )
         if found[0].kind == "aiowrite":
-            self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted")
+            self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': asynchronous writes are not counted")
         return found[0].name
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:

@@ -32,13 +32,13 @@ class Fio(FrontEnd[Settings]):
 
     \b
     --OPTION=VALUE     an option of a job; before the first --name: of all
-                       jobs, as far as they say nothing else
+                       jobs that do not set it themselves
     --set OPTION=VALUE the last word for all jobs, over those of the files too
     --section=NAME     that job alone
     --output-format=normal|json|json+|terse;  --minimal: terse, version 3
     --output=FILE      the text into a file
     --version, --enghelp: the version; the engines
-    --parse-only       say what is wrong, and run nothing
+    --parse-only       check the input, and run nothing
     --showcmd          print the jobs as command lines, and run nothing
     --readonly         refuse jobs that write
 
@@ -49,7 +49,7 @@ class Fio(FrontEnd[Settings]):
 
     Files lie in assay-data in the job's directory (else the working
     directory); nothing else there is read, written or removed. An option
-    without an exact equal is refused by name. See docs/tools/fio.md.
+    without an exact equivalent is refused by name. See docs/tools/fio.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = NAME
@@ -93,7 +93,7 @@ class Fio(FrontEnd[Settings]):
         return to_plan(settings, origin, _directories(settings))
 
     def adds_clients_up(self, settings: Settings) -> bool:
-        """Add them up: the JSON is one document, whose readers know of no clients."""
+        """Add them up: the JSON is one document, whose format has no clients."""
         return True
 
     def output_names(self, settings: Settings) -> Sequence[str]:
@@ -112,7 +112,7 @@ def engine_help(name: str) -> tuple[str, int]:
 
 
 def plan_anywhere(settings: Settings, words: Sequence[str], files: Files = NO_FILES) -> Plan:
-    """Make the Plan as if its directories were there; raises InputError for what has no equal."""
+    """Make the Plan as if its directories were there; raises InputError for what is not supported."""
     named = dict.fromkeys(job.files.directory for job in settings.jobs)
     return to_plan(settings, FRONT_END.origin(words, files), {name: Path("/", name) for name in named})
 

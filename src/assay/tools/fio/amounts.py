@@ -1,6 +1,6 @@
 """How much does a job of fio do, and where? Its own sums, in bytes.
 
-A file is as long as `filesize` says, else the job's offset and its share of `size`. What is done goes from the offset to the
+The length of a file is `filesize`, else the job's offset and its share of `size`. What is done goes from the offset to the
 end of each file. With blocks of one size a pass over a file is as many as fit, and a job is through after a pass, or at the
 first block with which it has done `size` or `io_size`: the last one may pass that. Where a direction has no pass to be
 through with (random I/O without a map, and reads and writes in a row, which have a place each), the size alone ends it.

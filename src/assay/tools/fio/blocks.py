@@ -6,7 +6,7 @@ from assay.tools.fio.given import JobOptions
 from assay.tools.fio.job_settings import Rate, Sizes, Spread
 
 _MOST_STEPS = 1000
-"""Sizes of a range: as many as a law may have segments."""
+"""Sizes of a range: the most segments of a distribution."""
 _HIGHEST_PARETO = 0.5
 _MOST_BLOCKS = 256
 """Of a sequence: each is an operation that is named by itself."""
@@ -48,7 +48,7 @@ def align(given: JobOptions) -> int:
     """Read what offsets are multiples of; 0: of the size."""
     first, second = given.each("ba", 0, lambda text: values.size(text, given.kb_base))
     if first != second:
-        raise given.fault("ba", "is not the same for reads and writes, which has no equal here; give two jobs")
+        raise given.fault("ba", "is not the same for reads and writes, which is not supported; give two jobs")
     return first
 
 
@@ -94,14 +94,12 @@ def _spread(text: str, *, moves_on: bool) -> Spread:
     if law == "sequence":
         return Spread(law=law, blocks=_blocks(rest), moves_on=moves_on)
     if law not in {"zipf", "pareto"}:
-        raise values.BadValueError("has no equal here; use random, zipf, pareto, zoned or sequence")
+        raise values.BadValueError("is not supported; use random, zipf, pareto, zoned or sequence")
     if ":" in rest or "/" in rest:
-        raise values.BadValueError("says where the middle is, which has no equal here; leave that out")
+        raise values.BadValueError("sets the middle, which is not supported; leave that out")
     parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[law]
     if law == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
-        raise values.BadValueError(
-            "has no equal here but up to 0.5, where that share of the range gets all other accesses"
-        )
+        raise values.BadValueError("is supported up to 0.5 only, where that share of the range gets all other accesses")
     limit = NUMBERS["theta"]
     if law == "zipf" and not (limit.holds(parameter) and parameter != 1):
         raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")

@@ -16,19 +16,19 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "thinktime",
             pause_us > 0 and job.depth > 1,
-            "has no equal for a worker with several I/Os in flight; use iodepth=1",
+            "is not supported for a worker with several I/Os in flight; use iodepth=1",
         ),
         ("thinktime_spin", busy_us > pause_us, "is longer than thinktime"),
         ("thinktime", pause_us > 0 and any(job.rates), "and a rate go together in no job; give one of them"),
         (
             "rate",
             job.reads and job.writes and any(job.rates) and not _is_mix_of_rates(job),
-            "holds back one direction, or blocks of several sizes, which has no equal in a mix; give a job for each",
+            "holds back one direction, or blocks of several sizes, which is not supported in a mix; give a job for each",
         ),
         (
             "rate",
             any(rate.bytes_per_s and rate.iops for rate in job.rates),
-            "and rate_iops in one job have no equal; give one of them",
+            "and rate_iops in one job are not supported; give one of them",
         ),
         (
             "rate_process",
@@ -38,10 +38,10 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "ramp_time",
             size.ramp_s > 0 and not size.is_time_based,
-            "has no equal here without time_based: what a job does in that time is part of its size",
+            "is not supported without time_based: what a job does in that time is part of its size",
         ),
         ("time_based", size.is_time_based and not size.seconds, "needs a runtime"),
-        ("direct", job.direct and job.engine == "mmap", "has no equal with ioengine=mmap: it is the page cache"),
+        ("direct", job.direct and job.engine == "mmap", "is not supported with ioengine=mmap: it is the page cache"),
         (
             "verify",
             job.stamps and (job.least_bytes % _SECTOR or size.offset_bytes % _SECTOR),
@@ -50,29 +50,29 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "rw",
             job.step_bytes < 0 and (not job.has_one_size or job.step_bytes != -2 * job.most_bytes),
-            "goes back by something else than one block, which has no equal here; use -2 * bs, such as read:-8k with 4k",
+            "goes back by something else than one block, which is not supported; use -2 * bs, such as read:-8k with 4k",
         ),
         (
             "rw",
             job.step_bytes > 0 and not job.has_one_size,
-            "leaves gaps between blocks of several sizes, which has no equal here; use bs",
+            "leaves gaps between blocks of several sizes, which is not supported; use bs",
         ),
         (
             "fallocate",
             is_write_only and not files.overwrite and files.allocate in {"none", "keep"},
-            "has no equal here, where a file has its length from the start; use native or truncate",
+            "is not supported, where a file has its length from the start; use native or truncate",
         ),
         (
             "fill_device",
             given.flag("fill_device") and is_write_only and not files.overwrite and not job.stamps,
-            "lets a file grow, which has no equal here, where a file has its length from the start; use fallocate=truncate",
+            "lets a file grow, which is not supported, where a file has its length from the start; use fallocate=truncate",
         ),
         ("ioengine", job.engine in EXTENTS and job.reads, "reads nothing here; use rw=write or randwrite"),
         ("ioengine", job.engine == "ftruncate" and job.trims, "has lengths alone; use rw=write or randwrite"),
         (
             "ioengine",
             job.engine in EXTENTS and not job.is_random and not job.has_one_size,
-            "has no equal here for ranges of several sizes in a row; use bs, or rw=randwrite",
+            "is not supported for ranges of several sizes in a row; use bs, or rw=randwrite",
         ),
         (
             "ioengine",
@@ -92,11 +92,11 @@ def check(job: JobSettings, given: JobOptions) -> None:
             job.backlog > 0 and (job.files.count > 1 or any(job.rates) or pause_us > 0 or size.ops > 0),
             "goes with one file here, and with neither a rate, thinktime nor number_ios; leave it out",
         ),
-        ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job have no equal; give one of them"),
+        ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job are not supported; give one of them"),
         (
             "flow",
             job.flow.weight > 0 and job.start_delay_s > 0,
-            "and startdelay in one job have no equal; give one of them",
+            "and startdelay in one job are not supported; give one of them",
         ),
         (
             "random_distribution",
@@ -115,7 +115,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "cpus_allowed",
             len(job.cpus) > 1 and given.word("cpus_allowed_policy", "shared") != "split",
-            "lets each job go to all of these, which has no equal here; use taskset, or cpus_allowed_policy=split",
+            "lets each job go to all of these, which is not supported; use taskset, or cpus_allowed_policy=split",
         ),
     ):
         if is_wrong:

@@ -1,6 +1,6 @@
 """The workers that a job of fio means, when they run, and which files they share.
 
-fio makes a process of each of `numjobs`, with files of its own unless the names say otherwise. Those that are told of
+fio makes a process of each of `numjobs`, with files of its own unless the names are shared. Those that differ by
 together, and differ in nothing but their file, are one job of the Plan with several workers; each other one is a job of its
 own, so that a rate, an offset and a row are that worker's.
 """
@@ -15,7 +15,7 @@ from assay.tools.arguments import cut
 from assay.tools.fio.job_settings import JobSettings
 
 FileName = tuple[str, str]
-"""Directory and name, as the words have them; of files that are named by a pattern, the pattern stands for all of them."""
+"""Directory and name, as in the options; files that are named by a pattern are represented by the pattern."""
 _MOST_JOBS = 10_000
 
 
@@ -124,17 +124,16 @@ def _phases(jobs: Sequence[JobSettings]) -> list[int]:
         if job.wait_for:
             before = [phase for other, phase in zip(jobs, found, strict=False) if other.name == job.wait_for]
             if not before:
-                raise InputError(
-                    f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' names no job that stands before this one"
-                )
+                raise InputError(f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' names no earlier job")
             at = max(base, before[-1] + 1)
         found.append(at)
     for job, phase in zip(jobs, found, strict=True):
         beside = {other.name for other, at in zip(jobs, found, strict=True) if at == phase - 1}
         if job.wait_for and phase and beside - {job.wait_for}:
             raise InputError(
-                f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' has no equal while '{cut(min(beside - {job.wait_for}))}'"
-                " runs beside that job: the jobs of a phase are waited for together; use stonewall"
+                f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' is not supported while"
+                f" '{cut(min(beside - {job.wait_for}))}'"
+                " runs at the same time: the jobs of a phase are waited for together; use stonewall"
             )
     return found
 
@@ -146,4 +145,6 @@ def one_value(members: Iterable[Clone], what: str, values: Iterable[object], cur
         if first is None:
             first = value
         elif value != first:
-            raise InputError(f"fio: {member.settings.where}: '{what}' differs from that of a job beside it; {cure}")
+            raise InputError(
+                f"fio: {member.settings.where}: '{what}' differs from that of a job of the same phase; {cure}"
+            )

@@ -1,6 +1,6 @@
 r"""The words behind `assay fio`: jobs of the command line, job files, and what is fio's own.
 
-`--option=value` before the first `--name` is for all jobs, those of the files too, as far as they say nothing else:
+`--option=value` before the first `--name` is for all jobs, those of the files too, unless they set it themselves:
 fio's precedence. `--set option=value` is Assay's, and the last word for every job.
 
 What is outside of the words is read before anything else is done: each job file and what it includes, and the variables of
@@ -43,7 +43,7 @@ def gathered(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list
     """Read the files that words name; give the words with the variables that these and they name, and the files.
 
     Raises:
-        InputError: a file is not there, or is none of text; what is included lies elsewhere than beside what includes it.
+        InputError: a file is not there, is no text, or includes one outside of its folder.
     """
     check_count(words, "fio", _MOST_WORDS)
     paired = list(_paired(words))
@@ -133,7 +133,7 @@ def _is_own(option: Option, own: dict[str, str], overrides: list[Option], notes:
         case Noted(why):
             notes.append(f"--{option.name}: {why}")
         case Refused(why):
-            raise option.fault(f"has no equal here: {why}")
+            raise option.fault(f"is not supported: {why}")
         case None:
             return False
     return True
@@ -166,6 +166,6 @@ def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
 
 
 def likely(name: str) -> str:
-    """Say which option may have been meant; empty: none is near."""
+    """Suggest the option that may have been meant; empty: none is near."""
     near = difflib.get_close_matches(name[:40], [*OPTIONS, *ALIASES], n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""

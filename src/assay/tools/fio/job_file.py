@@ -20,7 +20,7 @@ from assay.tools.named_files import Files, Include, included_path
 GLOBAL = "global"
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
 MACHINE = re.compile(r"\$(?:ncpus|pagesize|mb_memory)")
-"""Words that stand for numbers of the machine, wherever they are in an option."""
+"""Words that are replaced by numbers of the machine, anywhere in an option."""
 
 _MOST_LETTERS = 4096
 """Of a line: fio's own limit."""
@@ -86,7 +86,7 @@ def sections(path: str, texts: Files) -> list[Section]:
             if len(found) > _MOST_SECTIONS:
                 raise InputError(f"fio: {where}: this is section {len(found)}; {_MOST_SECTIONS} are the most")
         elif not found:
-            raise InputError(f"fio: {where}: '{cut(line)}' stands before the first section; put it under [global]")
+            raise InputError(f"fio: {where}: '{cut(line)}' is before the first section; put it under [global]")
         else:
             found[-1][2].append(split(line, where))
     # As fio: whatever begins like it is global.
@@ -94,7 +94,7 @@ def sections(path: str, texts: Files) -> list[Section]:
 
 
 def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
-    """Give the lines that say something, each with where it is."""
+    """Give the lines with content, each with its place."""
     if depth > _DEEPEST:
         raise InputError(f"fio: {path}: files include each other more than {_DEEPEST} deep")
     for number, raw in enumerate(texts[path].split("\n"), start=1):
@@ -102,9 +102,7 @@ def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
         if not line:
             continue
         if len(line) > _MOST_LETTERS or not line.replace("\t", " ").isprintable():
-            raise InputError(
-                f"fio: {where}: a line has at most {_MOST_LETTERS} letters, and no signs that steer a terminal"
-            )
+            raise InputError(f"fio: {where}: a line has at most {_MOST_LETTERS} characters, and no control characters")
         name = _included(line)
         if name is None:
             if depth and line.startswith("["):

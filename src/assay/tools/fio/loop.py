@@ -21,7 +21,7 @@ def needs_unrolling(job: JobSettings) -> bool:
 
 
 def batch_of(job: JobSettings) -> plan.Batch:
-    """Say how many requests go and come together."""
+    """Set how many requests are submitted and collected together."""
     if job.depth == 1:
         return plan.Batch()
     submit, least, most = job.batch
@@ -205,7 +205,7 @@ def _in_turn(member: Clone, spread: Spread, turn: int) -> plan.Access:
 
 
 def distribution(sizes: Sizes) -> plan.Distribution:
-    """Give the law of block sizes."""
+    """Give the distribution of block sizes."""
     if len(sizes) == 1:
         return plan.Fixed(value=float(sizes[0][1]))
     return plan.Tabular(rows=tuple((weight, float(least), float(most)) for weight, least, most in sizes))

@@ -1,6 +1,6 @@
 """Every option of fio, and what becomes of it here (`tools/option_meaning.py`).
 
-A new one is a row. What is carried out is read in `settings.py`. A refused option is accepted with its default value, which
+A new one is a row. Supported options are read in `settings.py`. A refused option is accepted with its default value, which
 asks for nothing.
 """
 
@@ -44,7 +44,7 @@ FLAGS = frozenset({
     "refill_buffers", "stats", "fixedbufs", "registerfiles", "sqthread_poll", "hipri", "nonvectored",
     "uncached", "nowait", "exitall_on_error", "bs_unaligned", "verify_only",
 })  # fmt: skip
-"""Options that may stand without a value, and then take none from the next word."""
+"""Options whose value may be left out, and then take none from the next word."""
 
 ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
 """Options of the command line that take no value."""
@@ -67,7 +67,7 @@ _TAKEN = frozenset({
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
 _SHOWN = "it changes what fio prints, not what is done"
-_CLOCK = "Assay reads the clock as it always does, and says what that costs"
+_CLOCK = "Assay reads the clock as always, and reports the cost"
 _MEMORY = "what memory a transfer is to or from is Assay's choice: aligned, and registered where the backend can"
 
 _NOTED = {
@@ -102,18 +102,18 @@ _NOTED = {
     "filetype": "Assay's files are regular files",
     "comm": "threads have Assay's names",
     "serialize_overlap": "it orders what overlaps; each block of a map is in flight once",
-    "verify_fatal": "damage is counted and told with each place; the run's number is then not to be trusted",
-    "verify_state_load": "Assay knows by itself what was written",
-    "verify_state_save": "Assay knows by itself what was written",
+    "verify_fatal": "damage is counted and reported with each place; the result is then not valid",
+    "verify_state_load": "Assay tracks what was written",
+    "verify_state_save": "Assay tracks what was written",
     "verify_async": "checking is in no latency",
     "verify_async_cpus": "checking is in no latency",
     "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
-    "exitall_on_error": "the first error ends its job, and is told",
+    "exitall_on_error": "the first error ends its job, and is reported",
     "sqthread_poll_cpu": "the kernel chooses",
     "rwmixcycle": "fio has no use for it any more",
-    "rate_min": "a rate that is not held is told, and ends no job",
-    "rate_iops_min": "a rate that is not held is told, and ends no job",
-    "rate_cycle": "a rate that is not held is told, and ends no job",
+    "rate_min": "a rate that is not held is reported, and ends no job",
+    "rate_iops_min": "a rate that is not held is reported, and ends no job",
+    "rate_cycle": "a rate that is not held is reported, and ends no job",
     "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
@@ -122,7 +122,7 @@ _NOTED = {
     ),
     "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
 }  # fmt: skip
-"""Why each of these changes no number; a run reports them beside its output."""
+"""Why each of these does not change the load; a run reports them on standard error."""
 
 _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
@@ -141,7 +141,7 @@ _REFUSED = {
         ("exec_prerun exec_postrun", "", "no command is run; do it before and after"),
         (("read_iolog write_iolog read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_skip"
          " replay_time_scale merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters"), "0", _REPLAY),
-        ("zonemode", "none", "only 'none' has an equal; random_distribution=zoned has shares of a range"),
+        ("zonemode", "none", "only 'none' is supported; random_distribution=zoned has shares of a range"),
         (("zonesize zonecapacity zonerange zoneskip read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits"
          " zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder"), "0", _ZONES),
         (("fdp dataplacement plid_select plids dp_scheme md_per_io_size pi_act pi_chk apptag apptag_mask cmd_type"
@@ -149,7 +149,7 @@ _REFUSED = {
         ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
         ("flow_watermark", "0", _FLOW),
         ("latency_target", "0", _TARGET),
-        ("max_latency", "0", "no latency ends a run; the largest is told"),
+        ("max_latency", "0", "no latency ends a run; the largest is reported"),
                 ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
         ("nice", "0", f"{_HOST}: nice -n N assay fio"),
         ("prio prioclass priohint", "0", f"{_HOST}: ionice"),
@@ -176,7 +176,7 @@ _REFUSED = {
         ("uncached nowait", "0", "operations go without that flag; leave it out"),
         ("ramp_size", "0", "use ramp_time"),
         ("thinkcycles", "0", "use thinktime_spin"),
-        ("thinktime_blocks_type", "complete", "pauses come after so many operations that are complete"),
+        ("thinktime_blocks_type", "complete", "pauses come after N complete operations"),
         ("thinktime_iotime", "0", "use thinktime_blocks"),
         ("pre_read", "0", "use invalidate=0 behind a job that reads the file"),
         ("create_only", "0", "give the files to a job with --runtime=1"),
@@ -207,7 +207,7 @@ COMMAND_LINE: Table = {
     ),
     "max-jobs": Noted("there is no such limit"),
     "alloc-size": Noted("Assay's memory grows as it needs"),
-    "warnings-fatal": Noted("what has no equal is refused anyhow"),
+    "warnings-fatal": Noted("unsupported options are refused in any case"),
     "bandwidth-log": Noted("the run has the rate of each interval: assay export"),
     "latency-log": Noted("the run has the latencies of each interval: assay export"),
     "client": Refused("other clients are not reached this way; run Assay on each of them"),
@@ -227,7 +227,7 @@ COMMAND_LINE: Table = {
 """Of the command line alone."""
 
 ENGINES_REFUSED = {
-    "posixaio": "its threads have no equal; use io_uring or libaio",
+    "posixaio": "its threads are not supported; use io_uring or libaio",
     "vsync": "it joins neighbouring requests; use psync",
     "cpuio": "it moves no data; leave the job out",
     "exec": "it runs a command, and none is run; leave the job out",
@@ -246,7 +246,7 @@ ENGINES_REFUSED = {
     "libpmem": "it needs a library; use mmap",
     "pmemblk": "it needs a library; use mmap",
 }
-"""Engines that have no equal, with the nearest; others are not known."""
+"""Engines that are not supported, with the nearest alternative; others are unknown."""
 _LIBRARIES = frozenset({
     "rbd", "rados", "gfapi", "gfapi_async", "http", "libhdfs", "libiscsi", "nbd", "ime_psync", "ime_psyncv", "ime_aio",
     "dfs", "libcufile", "libhipfile", "xnvme", "libblkio", "mtd", "windowsaio", "solarisaio", "guasi", "external",

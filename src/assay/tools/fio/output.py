@@ -1,6 +1,6 @@
 """What fio prints of a run: its text, its terse lines, or its JSON.
 
-The text has fio's lines for what Assay knows: of each job or group its reads and writes with IOPS, bandwidth, bytes and
+The text has fio's lines for what Assay measures: of each job or group its reads and writes with IOPS, bandwidth, bytes and
 time, `lat` with percentiles, the processor, and the sums of each group.
 """
 
@@ -26,7 +26,7 @@ _TAIL = 10
 
 
 class FioOutput(Output[Settings]):
-    """What fio says."""
+    """fio's text."""
 
     @cached_property
     def _found(self) -> list[Reported]:
@@ -41,8 +41,8 @@ class FioOutput(Output[Settings]):
         return [OutputFile(Path(self.settings.output), self._whole().encode())] if self.settings.output else ()
 
     def beside(self) -> str:
-        """Say what was left out, and what fio's words mean here."""
-        lines = [f"fio: not carried out, which moves no number: {note}." for note in self.settings.notes]
+        """List what was ignored, and what fio's terms mean here."""
+        lines = [f"fio: ignored (does not change the load): {note}." for note in self.settings.notes]
         lines.append(
             "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
@@ -66,7 +66,7 @@ class FioOutput(Output[Settings]):
 
 
 def _steady(phases: Sequence[PhaseRecord]) -> Iterator[str]:
-    """Say of each phase that has a rule of evenness whether it was met."""
+    """Report for each phase with a steady-state rule whether it was met."""
     for phase in phases:
         if phase.phase.steady is not None and phase.finished is not None:
             is_met = any(one.stopped_by is events.StoppedBy.STEADY for one in phase.finished.workers)
@@ -184,7 +184,7 @@ def _status(name: str, parts: Sequence[Direction]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a count in four letters or so: 9428, 28.4k."""
+    """Write a count in about four characters: 9428, 28.4k."""
     return _short(value, 1000, ("", "k", "M", "G", "T"))
 
 

@@ -1,4 +1,4 @@
-"""From jobs of fio to a Plan: phases between stonewalls, a loop for each job, and what the Plan cannot say."""
+"""From jobs of fio to a Plan: phases between stonewalls, a loop for each job, and the deviations of the Plan."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         directories: By what the words call them: absolute, and there.
 
     Raises:
-        InputError: jobs go together in a way that has no equal.
+        InputError: a combination of jobs is not supported.
     """
     members = clones(settings.jobs)
     paths = list(dict.fromkeys(directories.values()))
@@ -119,7 +119,7 @@ def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | N
     is_one = sum(member.workers for member in members) == 1
     if not is_one and not (together.are_one_group(members) and all(one.settings.group_reporting for one in members)):
         raise InputError(
-            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once has no equal here; give"
+            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once is not supported; give"
             " group_reporting, and one group up to a stonewall"
         )
     return first.steady
@@ -151,15 +151,15 @@ def _job(member: Clone, place: Placed) -> plan.Job:
     job = member.settings
     if needs_unrolling(job) and job.files.count > ROUND_ROBIN_MOST:
         raise InputError(
-            f"fio: {job.where}: 'nrfiles' of {job.files.count} in turn, each in a row, has no equal; {ROUND_ROBIN_MOST} are"
-            " the most: use file_service_type=sequential or random"
+            f"fio: {job.where}: 'nrfiles' of {job.files.count} in turn, each in a row, is not supported above"
+            f" {ROUND_ROBIN_MOST}: use file_service_type=sequential or random"
         )
     arrival, limit = _pace(job)
     return plan.Job(
         name=member.name,
         body=plan.Loop(actions=tuple(body(member, place))),
         workers=member.workers,
-        # Who writes stamps shares what is known of them.
+        # Jobs that write stamps share their state.
         kind=plan.WorkerKind.THREAD if job.is_thread or place.set.content.stamped else plan.WorkerKind.PROCESS,
         arrival=arrival,
         limit=limit,
@@ -184,7 +184,7 @@ def _stop(member: Clone) -> plan.Stop:
     if job.is_metadata:
         return plan.Stop(ops=job.files.count)
     if size.is_time_based or job.backlog:
-        # A backlog ends by what is written: the loop says when.
+        # A backlog ends by what is written: the loop decides when.
         return plan.Stop(seconds=seconds)
     if not job.moves_data:
         return plan.Stop(seconds=seconds, ops=_fewest(size.ops, -(-amount(member).total_bytes // job.most_bytes)))
@@ -236,7 +236,7 @@ def _backend(job: JobSettings) -> plan.Backend:
             return plan.Psync()
 
 
-# -- what the Plan cannot say ------------------------------------------------------------------------------------------
+# -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
 def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
@@ -266,7 +266,7 @@ def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
     elif any(job.stamps for job in jobs):
         yield plan.Untranslated(
             what="verify",
-            why="what was written carried Assay's stamps, by which reads of it were verified, and all workers were threads",
+            why="written data had Assay's stamps, by which its reads were verified, and all workers were threads",
         )
 
 

@@ -40,11 +40,11 @@ def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Pl
         By name of the job.
 
     Raises:
-        InputError: jobs want one file to begin in two ways.
+        InputError: two jobs need different initial states of one file.
     """
     found: dict[str, Placed] = {}
     for number, (names, users) in enumerate(_shared(members)):
-        # A pattern stands for as many files as the job has that has most.
+        # A pattern covers as many files as the job with most files has.
         counts = [1] * len(names)
         index = {name: place for place, name in enumerate(names)}
         for user in users:
@@ -110,13 +110,13 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         allocate=plan.Allocate.WRITE if is_verified else _allocate(users),
         keep=is_kept,
     )
-    # What is kept is in the way of no other: one of another size or content lies beside it.
+    # Kept sets do not conflict: one of another size or content has another path.
     told = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
     return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
 
 
 def _is_verified(users: Sequence[Clone]) -> bool:
-    """Whether files carry stamps; raises InputError for who would verify what no job before it has written."""
+    """Whether files carry stamps; raises InputError for a job that verifies what no earlier job has written."""
     writers = [user for user in users if user.settings.stamps and user.settings.writes]
     for user in users:
         job = user.settings
@@ -136,7 +136,7 @@ def _bytes_each(users: Sequence[Clone]) -> int:
 
 
 def _allocate(users: Sequence[Clone]) -> plan.Allocate:
-    """Say how the first that needs a file has it made; who reads behind one that writes reads what that one left."""
+    """Set how a file is made for its first job; a job that reads after a writer reads what the writer left."""
     job = users[0].settings
     if all(user.settings.engine == "null" for user in users):
         return plan.Allocate.SPARSE

@@ -86,9 +86,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     most_depth = int(NUMBERS["queue_depth"].most)
     depth = given.whole("iodepth", 1, 1, most_depth) if engine in QUEUES else 1
     if "iodepth_low" in given and given.whole("iodepth_low") != depth:
-        raise given.fault(
-            "iodepth_low", "has no equal here: the queue is filled as soon as there is room; leave it out"
-        )
+        raise given.fault("iodepth_low", "is not supported: the queue is filled as soon as there is room; leave it out")
     if least == 0 or (complete_most and complete_most < least):
         raise given.fault("iodepth_batch_complete_min", "is 0, or above iodepth_batch_complete_max; give 1 or more")
     job = JobSettings(
@@ -157,15 +155,13 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
 def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
     word, _, modifier = given.text("rw", "read").partition(":")
     if word in {"trimwrite", "randtrimwrite"}:
-        raise given.fault("rw", "writes what it has trimmed just before, which has no equal here; give two jobs")
+        raise given.fault("rw", "writes what it has trimmed just before, which is not supported; give two jobs")
     if word not in _WAYS:
         raise given.fault("rw", f"is none of {', '.join(_WAYS)}")
     reads, writes, is_random = _WAYS[word]
     percent = given.read("percentage_random", 100 if is_random else 0, values.percentage)
     if percent != (100 if is_random else 0):
-        raise given.fault(
-            "percentage_random", "has no equal here but 100 with random and 0 with sequential I/O; give two jobs"
-        )
+        raise given.fault("percentage_random", "must be 100 with random and 0 with sequential I/O; give two jobs")
     if not modifier:
         return reads, writes, is_random, 0
     try:
@@ -174,7 +170,7 @@ def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
         raise given.fault("rw", str(fault)) from None
     if is_percent or (is_random and number > 1):
         raise given.fault(
-            "rw", "goes on in a row after each random place, which has no equal here; use random I/O of larger blocks"
+            "rw", "goes on in a row after each random place, which is not supported; use random I/O of larger blocks"
         )
     return reads, writes, is_random, 0 if is_random else number
 
@@ -217,7 +213,7 @@ def _steady(given: JobOptions) -> plan.SteadyRule | None:
             "steadystate", "is none of iops, bw and lat, each with _slope or without, such as iops_slope:1%"
         )
     if window_s < 2 * step_s:
-        raise given.fault("steadystate_duration", "is shorter than two checks, so that nothing can be told from it")
+        raise given.fault("steadystate_duration", "is shorter than two checks, which decide nothing")
 
     def read(text: str) -> float:
         return values.real(text.partition(":")[2].strip().removesuffix("%"))
@@ -236,7 +232,7 @@ def _steady(given: JobOptions) -> plan.SteadyRule | None:
 def _engine(given: JobOptions) -> str:
     engine = given.word("ioengine", "psync")
     if engine not in ENGINES:
-        raise given.fault("ioengine", f"is no engine that is known here; there are {', '.join(sorted(ENGINES))}")
+        raise given.fault("ioengine", f"is not a supported engine; use one of {', '.join(sorted(ENGINES))}")
     return engine
 
 
@@ -269,7 +265,7 @@ def _stamps(given: JobOptions) -> bool:
     if word in {"0", "null"}:
         return False
     if word not in {*kinds.split(), "meta", "pattern"}:
-        raise given.fault("verify", "has no equal here; use crc32c")
+        raise given.fault("verify", "is not supported; use crc32c")
     return True
 
 

@@ -1,7 +1,7 @@
 """Which jobs of fio end with another?
 
 With `exitall`, which is for all jobs where one gives it, a job that is done ends others: those of its group, all that run,
-or all of the run. What fio ends it also keeps from starting, which a Plan cannot say: refused where jobs come later.
+or all of the run. What fio ends it also keeps from starting, which a Plan cannot express: refused where jobs come later.
 """
 
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ class Together:
             if later:
                 raise InputError(
                     f"fio: {job.where}: 'exit_what={job.exits}' would keep job '{later[0].settings.name}' from starting,"
-                    " which has no equal here; use exit_what=stonewall, or leave that job out"
+                    " which is not supported; use exit_what=stonewall, or leave that job out"
                 )
 
     def of(self, member: Clone) -> dict[str, Any]:
-        """Give the fields of its job of the Plan that say what ends with it."""
+        """Give the fields of its job of the Plan that set what ends with it."""
         if not member.settings.exits:
             return {}
         group = self._of(member)

@@ -1,4 +1,4 @@
-"""What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the law of its latencies.
+"""What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the distribution of its latencies.
 
 The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
 workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time.

@@ -32,7 +32,7 @@ def size(text: str, kb_base: int = 1024) -> int:
     """Read a size in bytes; raises BadValueError for anything else, and for a negative or relative one."""
     number, is_percent = size_or_percent(text, kb_base)
     if is_percent:
-        raise BadValueError("a percentage has no equal here; give bytes")
+        raise BadValueError("a percentage is not supported; give bytes")
     return number
 
 

@@ -52,7 +52,7 @@ class IOzone(FrontEnd[Settings]):
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
     --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE, --require-trust LEVEL,
-    --wait-quiet TIME. The data lies in Assay's folder beside FILE, and findings go to standard error.
+    --wait-quiet TIME. The data lies in Assay's folder next to FILE, and findings go to standard error.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "iozone"
@@ -62,7 +62,7 @@ class IOzone(FrontEnd[Settings]):
     room_cure = "ask for smaller files"
 
     def follow(self, words: Sequence[str], door: Door) -> int:
-        """Print the version, or read the file of -+m, and carry the words out as one run."""
+        """Print the version, or read the file of -+m, and execute the words as one run."""
         if "-v" in words:
             door.say(banner.version_text(__version__))
             return 0

@@ -1,4 +1,4 @@
-"""What stands above the numbers: who printed this, when, with which options."""
+"""The lines above the numbers: program, time and options."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def _indented(lines: Iterable[str]) -> str:
 
 def command_line(settings: Settings) -> str:
     """Give the command line as IOzone repeats it."""
-    # The name of a file of clients, without what stood in it.
+    # The name of a file of clients, without its content.
     return " ".join(("iozone", *(word.split("\n", 1)[0] for word in settings.arguments)))
 
 

@@ -25,7 +25,7 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
 
 
 def needs(settings: Settings, plan: Plan) -> Iterator[Need]:
-    """Say what the tests write: the engine itself looks at the files that it lays out."""
+    """List what the tests write: the engine itself checks the files that it lays out."""
     if not needs_file(settings) and settings.clients is None:
         for target, directory in directories(plan).items():
             yield Need(directory, _most_bytes(plan, target))

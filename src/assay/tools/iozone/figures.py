@@ -1,7 +1,7 @@
 """IOzone's surfaces, drawn: file size by record size, the rate as colour with its number in the cell; children as bars.
 
 One map a test, all on one colour scale, so that tests can be compared. A cell that was left out is white (METHOD 6.2,
-lesson 6). The three-dimensional surface that people know from spreadsheets hides what is behind it, so it is folded up
+lesson 6). The three-dimensional surface that spreadsheets draw hides what is behind it, so it is folded up
 below its map.
 """
 
@@ -47,22 +47,22 @@ class _Numbers:
 
     values: dict[Cell, float]
     doubted: dict[Cell, bool]
-    """Cells that are less than trusted, and whether their numbers stand all the same."""
+    """Cells that are less than trusted, and whether their numbers are used all the same."""
 
     def stands(self, cell: Cell) -> bool:
         return self.doubted.get(cell, True)
 
     def marked(self, cell: Cell) -> str:
-        """Print a number; one that is weak has a ring, one that is not to be trusted stands in brackets."""
+        """Print a number; one that is weak has a ring, one that is not to be trusted is in brackets."""
         number = format_number(self.values.get(cell))
         return number if cell not in self.doubted else f"{number}°" if self.doubted[cell] else f"({number})"
 
     def marks_told(self) -> str:
-        """Say what the marks mean that are there."""
+        """Explain the marks in use."""
         weak, bad = sum(self.doubted.values()), sum(not stands for stands in self.doubted.values())
         marks = [f" °: weak ({weak} cells)."] if weak else []
         marks += [f" Grey and in brackets: not to be trusted ({bad} cells)."] if bad else []
-        return "".join(marks) + (" The warnings say why." if marks else "")
+        return "".join(marks) + (" The warnings give the reasons." if marks else "")
 
 
 def _surfaces(measured: Measured, doubts: Doubts) -> Iterator[Figure]:

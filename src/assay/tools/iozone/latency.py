@@ -1,6 +1,6 @@
 """The latency files of -Q: where in the file, how long, how much.
 
-A line is a record, as the engine told it (`laps`). With -H and -k, where several are in flight and none is told by
+A line is a record, as the engine reported it (`laps`). With -H and -k, where several are in flight and none is reported by
 itself, it is an interval of the run: its first offset, the mean latency of its records, their size. The files are
 appended to, as IOzone does.
 """
@@ -38,7 +38,7 @@ def files(measured: Measured) -> list[OutputFile]:
 
 
 def _each(laps: Iterable[events.Laps]) -> Iterator[tuple[int, float]]:
-    """Number and latency of each record, as far as it was told and did not fail."""
+    """Number and latency of each record, as far as it was reported and did not fail."""
     for told in laps:
         numbered = zip(told.number, told.latency_ns, strict=True)
         yield from ((number, ns) for number, ns in numbered if ns is not None)

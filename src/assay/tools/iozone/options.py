@@ -2,7 +2,7 @@
 
 Options are short, may be bundled (`-Rab out.xls`), and come in a second alphabet after `-+`. What IOzone refuses is
 refused here with the reason; what it takes and silently does otherwise (a size that is no number, an argument that is no
-option, a test that it does not have) is refused too. What has no equal here is refused, unless no number depends on it.
+option, a test that it does not have) is refused too. What is not supported is refused, unless it does not change the load.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ def parse(arguments: Sequence[str], files: Files = NO_FILES) -> Settings:
     """Read an argument list, without the program's name, and the file of clients that it names.
 
     Raises:
-        InputError: the list cannot be carried out as it says; the text says what is wrong and what would be right.
+        InputError: the list is not supported; the text has the fault and the cure.
     """
     check_count(arguments, "iozone")
     reader = _Reader(list(arguments))
@@ -101,7 +101,7 @@ class _Reader:
                 letters = self._option(name, letters)
 
     def _option(self, name: str, attached: str) -> str:
-        """Carry one option out; gives what is left of its word."""
+        """Apply one option; returns the rest of its word."""
         self.seen.add(name)
         self.taken.append((name, ()))
         match WITHOUT_EQUAL.get(name):
@@ -304,7 +304,7 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
     "+B": ("mix_sequential", True, ">>> Sequential Mixed workload. <<<"),
     "+k": ("constant_total", True, ""),
 }
-"""Options without a value: field, value, and what the text says of them."""
+"""Options without a value: field, value, and the line that IOzone prints."""
 
 _VALUED: dict[str, Callable[[_Reader, str], None]] = {
     "s": _Reader.file_size,
@@ -341,7 +341,7 @@ def _check(settings: Settings, reader: _Reader) -> None:
     if settings.is_throughput:
         _check_throughput(settings, seen)
     elif settings.files:
-        raise InputError("iozone: -F names the files of several children; say how many with -t before it")
+        raise InputError("iozone: -F names the files of several children; give their number with -t before it")
     _check_ways(settings, seen)
     _check_tests(settings)
     if settings.clients is not None:
@@ -364,7 +364,7 @@ def _check_clients(settings: Settings) -> None:
 
 
 def reads_in_mix(settings: Settings, child: int, count: int) -> bool:
-    """Say whether child `child` of `count` reads in the mixed test."""
+    """Whether child `child` of `count` reads in the mixed test."""
     if settings.mix_readers_percent is not None:
         return child < count * settings.mix_readers_percent / 100
     return child % 2 == 0
@@ -377,7 +377,7 @@ def _check_tests(settings: Settings) -> None:
     if settings.is_throughput and settings.asked_tests & VECTORED_TESTS:
         raise InputError("iozone: tests 11 and 12 have no throughput form; leave -t, -l and -u out")
     if not settings.is_throughput and settings.asked_tests == {MIXED_TEST}:
-        raise InputError("iozone: test 8 mixes the work of several children: say how many with -t")
+        raise InputError("iozone: test 8 mixes the work of several children: give their number with -t")
     if not (settings.loads() if settings.is_throughput else settings.columns()):
         raise InputError("iozone: none of the tests asked for is possible with the other options; look at -i")
 

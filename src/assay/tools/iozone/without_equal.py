@@ -1,4 +1,4 @@
-"""Options of IOzone that have no equal here: refused, or done without where no number depends on them."""
+"""Options of IOzone that are not supported: refused, or ignored where they do not change the load."""
 
 from assay.tools.option_meaning import Refused, table
 
@@ -48,4 +48,4 @@ _NOTED = {
 
 WITHOUT_EQUAL = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
 NOTICES = {"D": "Using msync(MS_ASYNC) on mmap files", "Z": "Enable mmap & file I/O mixing."}
-"""What IOzone's text says of those that are left out."""
+"""The lines that IOzone prints for those that are ignored."""

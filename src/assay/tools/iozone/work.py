@@ -25,7 +25,7 @@ CLOSE = "close"
 JITTER = "jitter"
 MSYNC = "msync"
 EACH = "each record"
-"""Group of one record that tells each of them by itself, for -Q; in no result."""
+"""Group of one record that reports each of them by itself, for -Q; in no result."""
 
 _HANDLE = 0
 """Slot of the file that a test makes."""

@@ -69,7 +69,7 @@ class Settings:
 
 
 def parse(argv: Sequence[str]) -> Settings:
-    """Read a command line; raises InputError for anything that cannot be carried out as meant."""
+    """Read a command line; raises InputError for anything that is not supported."""
     reader = Arguments("perfpl", USAGE)
     for name in ("BLOCKSIZE", "BLOCKSPERFILE", "TOTALFILES", "FILESPERDIR", "ITERATIONS"):
         reader.add_argument(name)

@@ -22,7 +22,7 @@ class PostMark(FrontEnd[Settings]):
     """PostMark: small files made, read, appended to and deleted, as a mail server does.
 
     FILE holds commands, one a line; without it .pmrc of the current directory is read, if it is there. What 'quit' does not
-    end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md says what
+    end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md lists what
     differs from the original.
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --strict, --name NAME, --tag TAG,
@@ -33,7 +33,7 @@ class PostMark(FrontEnd[Settings]):
     shims = ("postmark",)
     not_for_clients = (
         "its transactions are a list in a file of this machine, and lists are not handed to clients; run it on each, or use"
-        " a load that says its operations by rules, such as mail-server"
+        " a load that defines its operations by rules, such as mail-server"
     )
     room_cure = "set fewer or smaller files ('set number', 'set size'), or another location"
 
@@ -74,7 +74,7 @@ class PostMark(FrontEnd[Settings]):
         return (settings.report,) if settings.report else ()
 
     def check_outputs(self, settings: Settings) -> None:
-        """Look whether the report can be written, and say in PostMark's words that it cannot."""
+        """Check that the report can be written; print PostMark's error if not."""
         if settings.report:
             append(settings.report)
 

@@ -23,7 +23,7 @@ MOST_DIRECTORIES = 1_000_000
 MOST_WEIGHT = 10_000
 """A location is drawn from a table with as many entries."""
 ALIASES = {"?": "help", "exit": "quit"}
-"""Known at the prompt alone."""
+"""Allowed at the prompt alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class UnknownCommandError(InputError):
 
 
 def follow(line: str, settings: Settings) -> Settings | Request:
-    """Carry out one line; raises InputError for one that cannot be followed."""
+    """Execute one line; raises InputError for one that cannot be followed."""
     for name, _, action in COMMANDS:
         if line.startswith(name):
             return action(line[len(name) + 1 :], settings)
@@ -75,7 +75,7 @@ def follow(line: str, settings: Settings) -> Settings | Request:
 
 
 def meant(line: str) -> str:
-    """Read a line of the prompt, which knows more words."""
+    """Read a line of the prompt, which has more words."""
     word, blank, rest = line.partition(" ")
     return ALIASES.get(word, word) + blank + rest
 

@@ -95,7 +95,7 @@ class Conversation:
             raise FrontEndError(source, number, str(error)) from error
 
     def _forgivingly(self, line: str) -> bool:
-        """One line that was typed: what is wrong with it is said, and the next may mend it."""
+        """One line that was typed: its fault is reported, and the next line may correct it."""
         if line.startswith("!"):
             os.system(line[1:].strip() or os.environ.get("SHELL", "/bin/sh"))  # noqa: S605 - typed by a person
             return False
@@ -111,7 +111,7 @@ class Conversation:
         return False
 
     def follow(self, line: str) -> bool:
-        """Carry out one command; True: it was `quit`."""
+        """Execute one command; True: it was `quit`."""
         answer = commands.follow(line, self.settings)
         match answer:
             case commands.Quit():

@@ -1,7 +1,7 @@
 """PostMark's own output from a run's bundle.
 
 PostMark times with whole seconds of the calendar, counts a span of 0 seconds as 1, and divides whole numbers. So are its
-lines made here, from the recorded times laid end to end: on storage of today they say little. The true rates, by
+lines made here, from the recorded times laid end to end: on storage of today they mean little. The true rates, by
 nanosecond clocks, are in the result document, in the figures and on standard error.
 """
 
@@ -42,7 +42,7 @@ class PostMarkOutput(Output[Settings]):
         return progress_of(self._totals) + ("" if self.settings.report else report_of(self._totals))
 
     def beside(self) -> str:
-        """Say the true rates, and what PostMark counts without doing it."""
+        """Report the true rates, and what PostMark counts without doing it."""
         return rates.beside(self._totals)
 
     def files(self) -> Sequence[OutputFile]:
@@ -63,7 +63,7 @@ class PostMarkOutput(Output[Settings]):
 
 
 def progress_of(totals: RunTotals) -> str:
-    """Say what went on, up to where the run was cut."""
+    """Print the progress, up to where the run was cut."""
     settings = totals.settings
     has_directories = settings.subdirectories > 1
     said = "Creating subdirectories...Done\n" if has_directories else ""
@@ -100,7 +100,7 @@ def report_of(totals: RunTotals) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Seconds:
-    """Spans as PostMark knows them: differences of whole seconds, 1 for 0."""
+    """Spans as PostMark counts them: differences of whole seconds, 1 for 0."""
 
     total: int
     creation: int

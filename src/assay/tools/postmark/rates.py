@@ -84,11 +84,11 @@ def _rounded(value: float) -> float:
 
 
 def beside(totals: RunTotals) -> str:
-    """Say on standard error what PostMark's own text cannot."""
+    """Report on standard error what PostMark's own text cannot show."""
     heads, row = table([row_of(totals)]).splitlines()
     said = [heads, f"{row}  by nanosecond clocks; PostMark's text has whole seconds and rounds down"]
     skipped = {
-        APPENDS_SKIPPED: "met a file of full size and appended nothing",
+        APPENDS_SKIPPED: "found a file of full size and appended nothing",
         CREATES_SKIPPED: "found no place for a new file and made none",
     }
     for key, what in skipped.items():

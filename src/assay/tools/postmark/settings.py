@@ -1,4 +1,4 @@
-"""What PostMark is told before a run, and the commands that say it."""
+"""The settings of PostMark before a run, and the commands that set them."""
 
 import dataclasses
 import re
@@ -42,7 +42,7 @@ class Settings:
     """File that `run` names: the report goes to its end. Empty: standard output."""
 
     def words(self) -> tuple[str, ...]:
-        """Say all of it in PostMark's own language, with the `run` at the end; reading that gives the same settings."""
+        """Write all of it in PostMark's own language, with the `run` at the end; reading that gives the same settings."""
         places = [f"set location +{place.directory} {place.weight}" for place in self.locations]
         return (
             f"set size {self.size_low_bytes} {self.size_high_bytes}",
@@ -100,6 +100,6 @@ def scaled(size_bytes: int) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """Read a whole number with nothing else beside it."""
+    """Read a whole number with nothing else around it."""
     digits = text.strip()  # strip takes away more than int overlooks
     return int(digits) if re.fullmatch(r"[+-]?[0-9]{1,18}", digits, re.ASCII) else None

@@ -21,7 +21,7 @@ DEFAULT_CURVE = (10.0, 50.0, 70.0, 80.0, 90.0, 100.0)
 
 @dataclasses.dataclass(frozen=True)
 class Override:
-    """What the command line says of every rd."""
+    """What the command line sets for every rd."""
 
     elapsed: int | None = None
     interval: int | None = None
@@ -51,7 +51,7 @@ class Rd:
 
 @dataclasses.dataclass(frozen=True)
 class Around:
-    """What stands before the rds of a file, and what the command line says of them."""
+    """The definitions before the rds of a file, and what the command line sets for them."""
 
     wds: Sequence[Wd]
     fwds: Sequence[Fwd]
@@ -89,7 +89,7 @@ def _wds_of(
 ) -> tuple[Wd, ...]:
     if "fwd" in own:
         if "wd" in own or "sd" in own:
-            raise definition.error("it has fwd= beside wd= or sd=; a run is of one of them")
+            raise definition.error("it has fwd= and also wd= or sd=; a run is of one of them")
         return ()
     if "sd" in own and "wd" not in own:
         return (Wd(name="wd_for_" + definition.name, sds=values.named(own["sd"], list(sds)), place=definition.place),)
@@ -155,7 +155,7 @@ def _is_even(parameter: GivenParameter | None) -> bool:
         return False
     word = parameter.values[0]
     if len(parameter.values) > 1:
-        raise parameter.error("bursts have no equal; it is exponential or deterministic here")
+        raise parameter.error("bursts are not supported; it is exponential or deterministic here")
     if "exponential".startswith(word):
         return False
     if "deterministic".startswith(word):
@@ -171,5 +171,5 @@ def _format(parameter: GivenParameter | None) -> frozenset[str]:
         return frozenset()
     for word in parameter.values:
         if word not in (*known, "y", "n"):
-            raise parameter.error(f"'{word[:40]}' is not known here; there are {', '.join(known)}")
+            raise parameter.error(f"'{word[:40]}' is not supported; use one of {', '.join(known)}")
     return frozenset({"y": "yes", "n": "no"}.get(word, word) for word in parameter.values)

@@ -9,7 +9,7 @@ from assay.tools.vdbench.filesystems import Fsd, Fwd
 from assay.tools.vdbench.storage_plan import size_of
 
 STOP_AFTER = 100
-"""I/Os at random in a file before it is closed, where nothing else is said."""
+"""I/Os at random in a file before it is closed, by default."""
 _SLOT = 0
 _PICKS: dict[str, plan.Pick] = {"random": plan.RandomFile(), "sequential": plan.Next(), "once": plan.Listed()}
 
@@ -18,10 +18,10 @@ class Sets(Protocol):
     """Makes the file sets that loops work on."""
 
     def set_of(self, fsd: Fsd, *, existing: float = 1.0, suffix: str = "") -> str:
-        """Name the set of an FSD; `suffix` tells those apart that lie beside its files."""
+        """Name the set of an FSD; `suffix` distinguishes those in the same folder."""
 
     def note(self, what: str, why: str) -> None:
-        """Say what has no exact equal and changes no number."""
+        """List what has no exact equivalent and does not change the load."""
 
 
 class Body:
@@ -36,7 +36,7 @@ class Body:
             case "mkdir" | "rmdir":
                 if fsd.depth > 1:
                     raise fwd.place.error(
-                        f"fwd={fwd.name}: operation={operation} in a tree of depth {fsd.depth} has no equal; use an"
+                        f"fwd={fwd.name}: operation={operation} in a tree of depth {fsd.depth} is not supported; use an"
                         " fsd of depth 1"
                     )
                 flat = dataclasses.replace(fsd, files=fsd.width, width=1, sizes=((0, 100.0),), totalsize=None)
@@ -117,7 +117,7 @@ class Body:
         whole, rest = divmod(size, piece)
         if fwd.stopafter is not None and fwd.stopafter < whole + bool(rest):
             raise fwd.place.error(
-                f"fwd={fwd.name}: stopafter={fwd.stopafter} in a file of {size} bytes in order has no equal"
+                f"fwd={fwd.name}: stopafter={fwd.stopafter} in a file of {size} bytes in order is not supported"
             )
         if whole:
             yield plan.Repeat(times=whole, actions=(transfer(piece),))

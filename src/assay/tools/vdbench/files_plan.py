@@ -2,7 +2,7 @@
 
 A workload is a job for each of its FSDs and operations, and its threads are divided up between them. To read or write, a
 thread opens a file, goes through it (in order to its end, or `stopafter` times at random) and closes it. An FSD is a file
-set with a tree of its shape; `format=` says when it is laid out. As fast as it goes, the opens and closes are timed too; at
+set with a tree of its shape; `format=` sets when it is laid out. As fast as it goes, the opens and closes are timed too; at
 a rate, which counts the operation that was asked for, they are not.
 """
 
@@ -33,7 +33,7 @@ class Made:
 
     phases: tuple[plan.Phase, ...]
     sets: tuple[tuple[Fsd, plan.FileSet], ...]
-    """File sets, without a target; their path is what tells those of one anchor apart."""
+    """File sets, without a target; their path distinguishes those of one anchor."""
     anew: frozenset[str]
     """Names of those that are laid out even where they are already."""
     notes: tuple[Untranslated, ...]
@@ -119,7 +119,7 @@ class _Maker:
         return list(dict.fromkeys(self._set(self._shape(name)) for fwd in self._rd.fwds for name in fwd.fsds))
 
     def _shape(self, name: str) -> Fsd:
-        """The FSD as the loops of the rd want it."""
+        """The FSD as the loops of the rd need it."""
         values: dict[str, Any] = {key: self._run.values[key] for key in _SHAPE if key in self._run.values}
         return dataclasses.replace(self._load.fsds[name], **values)
 
@@ -222,7 +222,7 @@ class _Maker:
         found = dict.fromkeys(fwd.operations)
         if len({"open", "close"} & found.keys()) == 1:
             raise fwd.place.error(
-                f"fwd={fwd.name}: files that are only opened, or only closed, have no equal; use operations=(open,close)"
+                f"fwd={fwd.name}: files that are only opened, or only closed, are not supported; use operations=(open,close)"
             )
         if "open" in found:
             del found["close"]

@@ -1,7 +1,7 @@
 """Which hosts does a file name, and may a definition be for some of them alone?
 
 `hd=` names hosts. Where all are this machine, a load is of one; where all are others, each is a client and does all
-of it: Assay's workers are started there. A definition for some of them alone has no equal.
+of it: Assay's workers are started there. A definition for some of them alone is not supported.
 """
 
 import dataclasses

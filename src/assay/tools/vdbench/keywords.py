@@ -26,12 +26,16 @@ _DEDUP = Refused(
     "Assay's content has a ratio over the whole, not sets of blocks; see content.dedupe_ratio of load files"
 )
 _REPLAY = Refused("replay needs a trace; a load file's script takes one line for each operation with its time")
-_COMMAND = Refused("a parameter file starts no program here; run it beside, or use a load file with --allow-commands")
+_COMMAND = Refused(
+    "a parameter file starts no program here; run it separately, or use a load file with --allow-commands"
+)
 _STREAMS = Refused("one SD has one stream of each workload here; give each stream an sd with a range of its own")
 _STRIDE = Refused("no stride of vdbench has an equal; access = { stride = ... } of a load file goes on by equal steps")
 _CONCATENATE = Refused("SDs stay apart here; give one sd with the whole size")
-_REPORTING = Noted("it says what vdbench prints; here all is in the run, and 'assay show' and 'assay export' give it")
-_PLATFORM = Noted("it says how vdbench's own processes are started; here there are none")
+_REPORTING = Noted(
+    "it selects what vdbench prints; here all is in the run, and 'assay show' and 'assay export' give it"
+)
+_PLATFORM = Noted("it sets how vdbench's own processes are started; there are none")
 _STATISTICS = Noted("it names a counter of Solaris")
 _TAPE = Refused("there are no tapes here, nor resets of a device")
 
@@ -47,7 +51,7 @@ GENERAL: Table = {
     "debug": _REPORTING,
     "fwd_thread_adjust": Noted("threads are divided up and rounded upwards, as by default"),
     "port": _PLATFORM,
-    "data_errors": Noted("operations that fail are counted and told, and end no run"),
+    "data_errors": Noted("operations that fail are counted and reported, and end no run"),
     "validate": _VALIDATION,
     "journal": _VALIDATION,
     "dedupratio": _DEDUP,
@@ -68,7 +72,7 @@ GENERAL: Table = {
     "loop": Refused("a run is done once; start it again, or write the rd several times"),
     "swat": _REPORTING,
     "showlba": Refused("no list of addresses is written"),
-    "timeout": Refused("operations end no run by their time; those that take long are told while the run is on"),
+    "timeout": Refused("operations end no run by their time; those that take long are reported during the run"),
     "abort_failed_skew": Refused("the shares that were reached are in the run by operation; look there"),
     "force_error_after": Refused("no error is made up"),
     "unique": _VALIDATION,
@@ -123,7 +127,7 @@ FWD: Table = {
         "fsd", "operation", "rdpct", "fileio", "fileselect", "xfersize", "threads", "skew", "stopafter", "openflags"
     ),
     **_taken("host", hd="host", operations="operation", readpct="rdpct", xfersizes="xfersize"),
-    "target": Refused("copy and move have no equal here; see operation="),
+    "target": Refused("copy and move are not supported; see operation="),
     "depth": Refused("the shape is the fsd's; write it there"),
     "width": Refused("the shape is the fsd's; write it there"),
     "files": Refused("the shape is the fsd's; write it there"),
@@ -169,26 +173,26 @@ _OF_KIND: Mapping[str, Table] = {
 
 
 class Known:
-    """Looks parameters up, and keeps what is to be said of those that change no number."""
+    """Looks parameters up, and keeps notes on those that do not change the load."""
 
     def __init__(self) -> None:
-        """With nothing to say yet."""
+        """Start without notes."""
         self._notes: dict[str, str] = {}
 
     @property
     def notes(self) -> tuple[Untranslated, ...]:
-        """What has no equal here and no effect on a number."""
+        """What is not supported and does not change the load."""
         return tuple(Untranslated(what=what, why=why) for what, why in self._notes.items())
 
     def note(self, what: str, why: str) -> None:
-        """Say something of a parameter."""
+        """Add a note on a parameter."""
         self._notes.setdefault(what, why)
 
     def take(self, kind: str, parameters: Iterable[GivenParameter]) -> dict[str, GivenParameter]:
         """Give the parameters of a definition by their usual names, in order.
 
         Raises:
-            FrontEndError: one that is not known, has no equal here, or is given twice.
+            FrontEndError: one that is unknown, not supported, or given twice.
         """
         found: dict[str, GivenParameter] = {}
         for parameter in parameters:
@@ -240,7 +244,7 @@ def merged(
         if definition.name == "default":
             defaults = _over(defaults, own)
         elif definition.name in found:
-            raise definition.error("a definition of that name stands above; names are unique")
+            raise definition.error("a definition of that name is above; names are unique")
         else:
             found[definition.name] = (definition, _over(defaults, own))
     return list(found.values())

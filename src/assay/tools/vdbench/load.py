@@ -43,7 +43,7 @@ def load(
         override: From the command line.
 
     Raises:
-        FrontEndError: something that is wrong, or has no equal here.
+        FrontEndError: something that is wrong or not supported.
     """
     known = Known()
     whole = known.take("", general)
@@ -84,11 +84,13 @@ def _check_rates(wds: Sequence[Wd], rds: Sequence[Rd]) -> None:
     cure = "with several hosts; write max, or give one host the file and clients with --share files"
     for wd in wds:
         if wd.iorate is not None:
-            raise wd.place.error(f"wd={wd.name}: iorate= is a rate of all hosts together, which has no equal {cure}")
+            raise wd.place.error(
+                f"wd={wd.name}: iorate= is a rate of all hosts together, which is not supported {cure}"
+            )
     for rd in rds:
         rates = next((found for name, found in rd.loops if name == "iorate"), ())
         if any(rate != MAX for rate in rates):
-            raise rd.place.error(f"rd={rd.name}: its rate is one of all hosts together, which has no equal {cure}")
+            raise rd.place.error(f"rd={rd.name}: its rate is one of all hosts together, which is not supported {cure}")
 
 
 def _notes_of(hosts: Hosts) -> tuple[Untranslated, ...]:

@@ -25,7 +25,7 @@ class OneRun:
     rate: float
     """Arrivals a second in all; `MAX`: as many as go."""
     loops: str
-    """What tells it apart from the others of its rd, as vdbench writes it; empty: nothing."""
+    """What distinguishes it from the others of its rd, as vdbench writes it; empty: nothing."""
     of: str = ""
     """Of a point of a curve: the phase that ran as fast as it went."""
     share: float = 0.0

@@ -29,12 +29,12 @@ rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1
 _TESTS = {"-t": _RAW_TEST, "-tf": _FILES_TEST}
 _REFUSED = {
     "-s": "nothing is simulated; the Plan is in every run, in resolved.json",
-    "-v": "data validation has no equal; content = { stamped = true } of a load file verifies every read",
-    "-j": "journals have no equal; content = { stamped = true } of a load file verifies every read",
-    "-m": "there are no Java machines here; threads= says how many are at work",
+    "-v": "data validation is not supported; content = { stamped = true } of a load file verifies every read",
+    "-j": "journals are not supported; content = { stamped = true } of a load file verifies every read",
+    "-m": "there are no Java machines here; threads= sets how many are at work",
     "-l": "a run is done once; start it again in a loop of the shell",
     "-r": "all rd are run; take those that are not wanted out of the file",
-    "-c": "files are laid out as format= says; write it in the rd",
+    "-c": "files are laid out by format=; write it in the rd",
     "-p": "no socket is opened",
     "-d": "there is nothing of vdbench's to debug here",
     "-k": "there are no counters of Solaris here",
@@ -51,7 +51,7 @@ class Settings:
     output: str | None = None
     """Folder for vdbench's files."""
     directory: str | None = None
-    """Where all luns and anchors lie; None: where the file says."""
+    """Where all luns and anchors lie; None: at the path in the file."""
     lun_size: int | None = None
     """Bytes of a lun that the file gives none for."""
 
@@ -104,7 +104,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
     """Read words and files.
 
     Raises:
-        InputError: an option or a parameter that is wrong, or has no equal here.
+        InputError: an option or a parameter that is wrong or not supported.
     """
     found = _taken(words)
     if missing := [name for name in found.files if name not in files]:
@@ -143,9 +143,7 @@ def _check_variables(found: _Words, texts: Sequence[tuple[str, str]]) -> None:
     for name in found.variables:
         uses = re.compile(rf"[$!]{name}(?![A-Za-z0-9_])")
         if not any(uses.search(text) for _, text in texts):
-            raise InputError(
-                f"{NAME}: {name}=: no ${name} stands in the files; to give it to every rd, write +{name}=VALUE"
-            )
+            raise InputError(f"{NAME}: {name}=: the files have no ${name}; to give it to every rd, write +{name}=VALUE")
 
 
 def _taken(words: Sequence[str]) -> _Words:

@@ -1,4 +1,4 @@
-"""Files that stand for devices, and workloads on them: `sd` and `wd`."""
+"""Files in place of devices, and workloads on them: `sd` and `wd`."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ from assay.units import MIB
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sd:
-    """A file that stands for a device."""
+    """A file in place of a device."""
 
     name: str
     lun: str
@@ -51,7 +51,7 @@ def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
     """Read an sd, which count= makes many of; raises FrontEndError."""
     check_host(own, hosts)
     if "lun" not in own:
-        raise definition.error("lun= is missing: the file that it stands for")
+        raise definition.error("lun= is missing: the file of this storage definition")
     sd = Sd(
         name=definition.name,
         lun=own["lun"].single,
@@ -94,7 +94,9 @@ def seekpct(parameter: GivenParameter, word: str) -> float:
         if len(lower) > 1 and name.startswith(lower):
             return meant
     if "poisson".startswith(lower):
-        raise parameter.error("places by a Poisson law have no equal; see distribution= of random access in load files")
+        raise parameter.error(
+            "Poisson-distributed offsets are not supported; see distribution= of random access in load files"
+        )
     return values.per_cent(parameter, word)
 
 

@@ -1,9 +1,10 @@
 """A run of workloads on SDs as a phase.
 
 Threads belong to an SD and serve all of its workloads, so an SD is a job: each I/O is one of the workloads, a read or a
-write, in or beside the hit area, of one of the sizes, by weights. With a rate the workloads' shares of it are the weights
-and the SDs' are their rates; as fast as it goes, each SD goes by itself, unless skew= gives shares across SDs: then one job
-with the threads of all draws the SD too. What is in order is one stream that all threads of the SD follow.
+write, inside or outside of the hit area, of one of the sizes, by weights. With a rate the workloads' shares of it are
+the weights and the SDs' are their rates; as fast as it goes, each SD goes by itself, unless skew= gives shares across
+SDs: then one job with the threads of all draws the SD too. What is in order is one stream that all threads of the SD
+follow.
 """
 
 import dataclasses
@@ -72,7 +73,7 @@ def shares(wds: Sequence[Wd]) -> dict[str, float]:
 
 
 def _overridden(wd: Wd, values: Mapping[str, object]) -> Wd:
-    """Put what the loops of the rd say in the place of what the wd says."""
+    """Replace the settings of the wd by those of the loops of the rd."""
     given: dict[str, Any] = {name: values[name] for name in ("rdpct", "seekpct", "rhpct", "whpct") if name in values}
     if "xfersize" in values:
         given["transfer"] = values["xfersize"]
@@ -97,8 +98,8 @@ def _check(run: OneRun, wds: Sequence[Wd]) -> None:
             )
         if wd.iorate is not None and (run.rate != MAX or run.of or any(other.skew is not None for other in wds)):
             raise wd.place.error(
-                f"wd={wd.name}: iorate= of a workload beside a rate, a curve or a skew of the run has no equal; give the run"
-                " iorate=max, or each workload a skew="
+                f"wd={wd.name}: iorate= of a workload with a rate, a curve or a skew of the run is not supported; give the"
+                " run iorate=max, or each workload a skew="
             )
         if wd.seekpct < 100 and any(other.seekpct < 100 for other in others):
             raise wd.place.error(
@@ -241,7 +242,7 @@ def _op(wd: Wd, disk: Disk, area: tuple[int, int], transfer: Transfer, *, is_rea
 
 
 def size_of(transfer: Transfer) -> plan.Distribution:
-    """Give the law of sizes."""
+    """Give the distribution of sizes."""
     if len(transfer.sizes) == 1:
         return plan.Fixed(value=float(transfer.sizes[0][0]))
     return plan.Tabular(rows=tuple((share, float(size), float(size)) for size, share in transfer.sizes if share > 0))

@@ -13,7 +13,7 @@ from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 
 COMMAND_LINE = "command line"
-"""As the file of what no file says."""
+"""The file name for text that is in no file."""
 MOST_LINES = 100_000
 MOST_PARAMETERS = 50_000
 MOST_DEFINITIONS = 4_000
@@ -33,7 +33,7 @@ _BEGINS = {
 
 @dataclasses.dataclass(frozen=True)
 class SourceLine:
-    """Where something stands."""
+    """A position in a file."""
 
     file: str
     line: int
@@ -51,11 +51,11 @@ class GivenParameter:
     values: tuple[str, ...]
     place: SourceLine
     is_list: bool = False
-    """Whether it stood in parentheses."""
+    """Whether it was in parentheses."""
 
     @property
     def written(self) -> str:
-        """What stood there."""
+        """The text there."""
         value = ",".join(self.values)
         return cut(f"{self.name}=({value})" if self.is_list else f"{self.name}={value}")
 
@@ -89,7 +89,7 @@ Lines = Iterable[tuple[SourceLine, str]]
 
 
 def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]) -> Lines:
-    """Give the lines of files that say something, comments off, continued ones joined, variables put in.
+    """Give the lines of files that have content, comments off, continued ones joined, variables put in.
 
     Args:
         texts: Name and text of each file, includes put in already (`words.py`).
@@ -141,7 +141,7 @@ def _before_comment(line: str, place: SourceLine) -> str:
         elif letter in " \t" and not is_quoted:
             said, rest = line[:at], line[at:].strip()
             if said.endswith(",") and "=" in rest.split(" ")[0]:
-                raise place.error(f"'{cut(rest)}' stands behind a blank, where a comment begins; take the blank out")
+                raise place.error(f"'{cut(rest)}' follows a blank, where a comment begins; remove the blank")
             return said
     if is_quoted:
         raise place.error("a quotation mark has no second one")
@@ -199,7 +199,7 @@ def definitions(parameters: Iterable[GivenParameter]) -> tuple[tuple[GivenParame
     """Gather parameters into definitions: those of the whole file, and the definitions in order.
 
     Raises:
-        FrontEndError: more of them than anybody writes, or a name without letters.
+        FrontEndError: too many of them, or an empty name.
     """
     general: list[GivenParameter] = []
     found: list[tuple[GivenParameter, list[GivenParameter]]] = []

@@ -81,7 +81,7 @@ def per_cent(parameter: GivenParameter, text: str) -> float:
 
 
 def counted(parameter: GivenParameter) -> tuple[str, ...]:
-    """Write a list out: values as they stand, and ranges `(a-b,step)` or `(a-b,d)` value by value.
+    """Write a list out: values unchanged, and ranges `(a-b,step)` or `(a-b,d)` value by value.
 
     Raises:
         FrontEndError: a range that leads nowhere, or more values than 1000.
@@ -126,7 +126,7 @@ class Transfer:
 
 OF_4K = Transfer(((4096, 100.0),))
 OF_128K = Transfer(((128 << 10, 100.0),))
-"""What a file is gone through with where nothing is said, from version 5.03 on."""
+"""The default transfer size for going through a file, from version 5.03 on."""
 
 
 def numbers(own: Mapping[str, GivenParameter], **ranges: tuple[int, int]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 A worker does its workloads one after another without waiting for the others. That is one loop of one job as long as all
 workloads reach the file in one way: a job has one backend, and one that keeps several I/Os in flight has a loop of those
 alone. Else each workload is a phase of its own; with several workers that adds a wait for the slowest between workloads,
-and the Plan says so.
+and the Plan records this.
 
 Workers of neighbouring files in one directory are one job, so that they have one line of results. Worker `w` of a job
 over `n` files has file `w modulo n`.
@@ -169,7 +169,7 @@ def _job(
     way = next(workload.way for workload in workloads if workload is not SLEEP)
     is_queue = way is Way.ASYNC and settings.depth > 1
     if is_queue:
-        # A queue wants nothing in its loop but I/O: the count is its stop rule.
+        # A queue has nothing but I/O in its loop: the count is its stop rule.
         actions: tuple[plan.Action, ...] = (_transfer(settings, workloads[0], file_set.name),)
         stop = plan.Stop(ops=settings.iocount * repetitions)
     else:
@@ -250,7 +250,7 @@ def _access(settings: Settings, workload: Workload) -> plan.Access:
     return plan.Sequential(region=region)
 
 
-# -- what the Plan cannot say ------------------------------------------------------------------------------------------
+# -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
 def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
@@ -261,7 +261,7 @@ def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
         )
     if "unbuffered" in settings.advisories:
         yield plan.Untranslated(
-            what="-c unbuffered", why="only VxFS has that advisory; O_DIRECT stood in for it, as for -c direct"
+            what="-c unbuffered", why="only VxFS has that advisory; O_DIRECT was used instead, as for -c direct"
         )
     if not is_one_loop(settings) and settings.users > 1:
         yield plan.Untranslated(

@@ -176,7 +176,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     """Read a command line, without the tool's name.
 
     Raises:
-        InputError: an option, workload, sub-option or value that is not known or contradicts another.
+        InputError: an option, workload, sub-option or value that is unknown or contradicts another.
     """
     check_count(arguments, NAME)
     try:
@@ -217,7 +217,7 @@ def _flag(values: dict[str, Any], letter: str) -> None:
 def _entries(value: str, option: str) -> list[str]:
     entries = [entry.strip() for entry in value.split(",")]
     if not all(entries):
-        raise InputError(f"{NAME}: {option} {value}: nothing stands beside one of the commas")
+        raise InputError(f"{NAME}: {option} {value}: a value is missing next to a comma")
     return entries
 
 
@@ -300,7 +300,7 @@ def _check_sequence(settings: Settings) -> None:
     if len(settings.workloads) > _MOST_ENTRIES:
         raise InputError(f"{NAME}: -w names {len(settings.workloads)} workloads; use nrep= to do a sequence again")
     if SLEEP in settings.workloads and settings.sleeptime is None:
-        raise InputError(f"{NAME}: -w sleep needs to know how long: -i sleeptime=SECONDS")
+        raise InputError(f"{NAME}: -w sleep needs a duration: -i sleeptime=SECONDS")
     if not settings.files:
         raise InputError(f"{NAME}: name a file, such as /mnt/scratch/file1; its directory is what gets measured")
     if settings.users > _MOST_WORKERS:
@@ -338,4 +338,4 @@ def _check_ways(settings: Settings) -> None:
                 f"{NAME}: -i sparse begins with holes, and reading a hole asks no storage; let a sequential write come first"
             )
     if Way.ASYNC in ways and settings.fsync and settings.depth > 1:
-        raise InputError(f"{NAME}: fsync cannot stand behind I/Os that are in flight; use -o dsync, or write")
+        raise InputError(f"{NAME}: fsync cannot follow I/Os that are in flight; use -o dsync, or write")
