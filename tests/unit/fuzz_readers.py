@@ -297,12 +297,12 @@ def postmark(data: bytes) -> object:
     Path("commands").write_bytes(data.replace(b"/", b"_"))  # what `run FILE` writes stays in this folder
     front_end = registry.front_end("postmark")
 
-    class Door:
+    class Context:
         def measure(self, asked: Sequence[str], files: Files = NO_FILES) -> int:
             front_end.parse(asked, files)
             return 0
 
-        def say(self, text: str) -> None:
+        def write(self, text: str) -> None:
             assert isinstance(text, str)
 
         def may_write(self, name: str) -> bool:
@@ -311,7 +311,7 @@ def postmark(data: bytes) -> object:
         def check_action(self, what: str) -> None:
             raise AssertionError(what)
 
-    return front_end.follow(["commands"], Door())
+    return front_end.follow(["commands"], Context())
 
 
 CAMPAIGN = """

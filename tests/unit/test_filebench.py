@@ -16,7 +16,7 @@ from assay.errors import FrontEndError, InputError
 from assay.plan import Plan
 from assay.plan.walk import job_actions, job_ops
 from assay.tools.filebench import FRONT_END, randoms
-from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.definitions import Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
 from assay.tools.filebench.loading import loaded, personalities
@@ -309,7 +309,7 @@ def test_commands_run_where_they_are_allowed_and_the_plan_says_so() -> None:
 
 def test_what_nobody_can_read_is_refused_in_a_line() -> None:
     with pytest.raises(FrontEndError, match=r"x\.f:1: braces are 61 deep"):
-        evaluate("{" * 5000, "x.f", Wishes())
+        evaluate("{" * 5000, "x.f", Overrides())
 
 
 # -- random variables --------------------------------------------------------------------------------------------------
@@ -374,13 +374,13 @@ def test_an_append_of_a_random_length_has_half_the_mean() -> None:
 
 
 def test_the_types_of_custom_variables_are_told() -> None:
-    class Door:
+    class Context:
         said = ""
 
         def measure(self, _words: object, _files: object = None) -> int:
             raise AssertionError
 
-        def say(self, text: str) -> None:
+        def write(self, text: str) -> None:
             self.said += text
 
         def may_write(self, name: str) -> bool:
@@ -389,14 +389,14 @@ def test_the_types_of_custom_variables_are_told() -> None:
         def check_action(self, what: str) -> None:
             raise AssertionError(what)
 
-    door = Door()
+    context = Context()
 
-    assert FRONT_END.follow(["-c"], door) == 0
-    assert "  cvar-gamma\n" in door.said
-    assert FRONT_END.follow(["-c", "cvar-gamma"], door) == 0
-    assert "\tmean\t\t4096.0\n" in door.said
+    assert FRONT_END.follow(["-c"], context) == 0
+    assert "  cvar-gamma\n" in context.said
+    assert FRONT_END.follow(["-c", "cvar-gamma"], context) == 0
+    assert "\tmean\t\t4096.0\n" in context.said
     with pytest.raises(InputError, match="unknown custom variable type cvar-x"):
-        FRONT_END.follow(["-c", "cvar-x"], door)
+        FRONT_END.follow(["-c", "cvar-x"], context)
 
 
 # -- output ------------------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_json_plus_has_each_latency_with_its_count() -> None:
 
 
 def test_what_is_chance_or_left_out_is_said_beside() -> None:
-    said = classic.beside(run_of("--name=x", "--size=1m", "--write_lat_log=x", intervals=10))
+    said = classic.stderr_notes(run_of("--name=x", "--size=1m", "--write_lat_log=x", intervals=10))
 
     assert "fio: ignored (does not change the load): write_lat_log: the run has what such a file would hold" in said
     # Of 100 I/Os ten lie beyond the 90th percentile.

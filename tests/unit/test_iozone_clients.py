@@ -63,7 +63,7 @@ def test_each_client_gets_its_children_in_its_directory() -> None:
 
 
 class LookedAt:
-    """A door that keeps what it is to measure."""
+    """A context that keeps what it is to measure."""
 
     def __init__(self, seen: list[tuple[Sequence[str], Files]]) -> None:
         self._seen = seen
@@ -73,7 +73,7 @@ class LookedAt:
         self._seen.append((words, files))
         return 0
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Print nothing."""
         raise AssertionError(text)
 

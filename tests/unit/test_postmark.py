@@ -20,7 +20,7 @@ from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.conversation import Conversation
 from assay.tools.postmark.output import progress_of, report_of
-from assay.tools.postmark.rates import ResultRow, beside, row_of, table
+from assay.tools.postmark.rates import ResultRow, row_of, stderr_notes, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
 from assay.tools.postmark.settings import Location, Settings, scaled, whole_number
 from assay.tools.postmark.totals import PartTotals, RunTotals
@@ -28,7 +28,7 @@ from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
 RECORDED = sorted(GOLDEN.glob("*.pm"))
-"""Commands, and beside each what Debian's postmark 1.53 printed for them."""
+"""Commands, each with what Debian's postmark 1.53 printed for them."""
 
 
 def settings_of(path: Path) -> Settings:
@@ -447,7 +447,7 @@ def test_rates_are_of_the_transactions_that_there_were_files_for(tmp_path: Path)
 
     assert totals.ran_out
     assert row_of(totals).iops == 16_359
-    assert "The files ran out after 10 of 100000 transactions" in beside(totals)
+    assert "The files ran out after 10 of 100000 transactions" in stderr_notes(totals)
     assert "out of files!" in progress_of(totals)
 
 
@@ -483,7 +483,7 @@ class Silent:
         del words, files
         return 0
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Take a text."""
         del text
 

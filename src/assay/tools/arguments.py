@@ -13,7 +13,7 @@ from assay.input_text import check_count
 
 _LARGEST = 1 << 62
 _MOST_DIGITS = 19
-_SHOWN_LETTERS = 40
+_SHOWN_CHARACTERS = 40
 _MOST_SMALL: Final = 100
 """Most words a tool accepts: argparse takes seconds for thousands."""
 
@@ -42,7 +42,7 @@ def digits(text: str) -> int | None:
 
 def cut(text: str) -> str:
     """Shorten a word so that a message of one line can hold it."""
-    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}... ({len(text)} characters)"
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
 
 
 def whole_number(text: str, name: str, *, most: float = _LARGEST) -> int:

@@ -40,17 +40,17 @@ class EachClient(Output[Any]):
         outputs = [*self._outputs.values()]
         return _below_names(texts | (self._together.of_clients(outputs) if len(outputs) > 1 else {}))
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Give the remarks on each client below its name; once, where all are equal."""
-        return self._of_each(lambda output: output.beside())
+        return self._of_each(lambda output: output.stderr_notes())
 
     def brief(self) -> str:
         """Give the brief remarks likewise."""
         return self._of_each(lambda output: output.brief())
 
     def _of_each(self, remarks: Callable[[Output[Any]], str]) -> str:
-        said = {f"client {name}": remarks(output) for name, output in self._outputs.items()}
-        return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
+        notes = {f"client {name}": remarks(output) for name, output in self._outputs.items()}
+        return _below_names(notes) if len(set(notes.values())) > 1 else next(iter(notes.values()), "")
 
     def files(self) -> Sequence[OutputFile]:
         """Give the files of each client, with its name in theirs: `x-local-1.xls`."""

@@ -35,13 +35,13 @@ S = TypeVar("S")
 """Settings of a tool: a frozen value."""
 
 
-class Door(Protocol):
+class RunContext(Protocol):
     """What a command line may ask of Assay."""
 
     def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
         """Execute one run and print its output; returns the exit code, raises what ended the run early."""
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
 
     def may_write(self, name: str) -> bool:
@@ -122,9 +122,9 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Put the user who does the work into the words, if the tool has an option for it; else it is in the Plan alone."""
         return words
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Execute the words after `assay TOOL`, and return the exit code: one run, unless a tool has more commands."""
-        return door.measure(words)
+        return context.measure(words)
 
     # -- back from a Plan ----------------------------------------------------------------------------------------------
 
@@ -234,13 +234,13 @@ class Output(abc.ABC, Generic[S]):
         """Draw the summary of several clients; this is the output of their run, and these are those of each."""
         return ()
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Report what the tool's text cannot show, or shows wrongly, in lines for standard error."""
         return ""
 
     def brief(self) -> str:
-        """Report the same after a run, in two lines where nothing is wrong; `assay show --classic` prints `beside`."""
-        return self.beside()
+        """Report the same after a run, in two lines where nothing is wrong; `assay show --classic` prints `stderr_notes`."""
+        return self.stderr_notes()
 
     def files(self) -> Sequence[OutputFile]:
         """Make the output files that the words ask for."""

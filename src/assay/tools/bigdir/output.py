@@ -48,7 +48,7 @@ class BigDirOutput(Output[Settings]):
         folded = {fold: [fold_rows(rows, fold) for rows in zip(*by_machine, strict=False)] for fold in Fold}
         return {fold.label(len(outputs)): csv(rows) for fold, rows in folded.items()}
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Describe what the CSV cannot show: what was timed, how far clients lie apart, where the times change."""
         found = self.found
         if not found.common:
@@ -59,7 +59,7 @@ class BigDirOutput(Output[Settings]):
         """Report the first and last times in one line, and where they change, if there are steps enough, in another."""
         found = self.found
         if not found.common:
-            return self.beside()
+            return self.stderr_notes()
         changes = [" ".join(_changes_of(found))] if found.common >= _DECIDABLE else []
         return "\n".join([" ".join((*_ends(found), *_contention(found))), *changes, ""])
 
@@ -139,13 +139,13 @@ def _contention(found: Steps) -> list[str]:
     if len(found.clients) == 1:
         return []
     until, reached = found.contended(), found.common * found.settings.step
-    said = f"The CSV is the mean over {len(found.clients)} clients, which started together."
+    sentence = f"The CSV is the mean over {len(found.clients)} clients, which started together."
     if until < reached:
-        said += (
+        sentence += (
             f" All were at work up to {until} entries; beyond it some were through and the others had the storage to"
             " themselves, so later times are not those of the full load."
         )
-    return [said]
+    return [sentence]
 
 
 def _changes_of(found: Steps) -> list[str]:

@@ -118,11 +118,13 @@ def fold_rows(rows: Sequence[StepRow], fold: Fold) -> StepRow:
 def steps(run: RunRecord, settings: Settings) -> Steps:
     """Find the steps of a run, whole or cut."""
     jobs = [job.name for phase in run.plan.phases for job in phase.jobs]
-    told: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
+    counted: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
     for laps in run.all(events.Laps):
-        known = told.setdefault((laps.job, laps.group), {})
+        known = counted.setdefault((laps.job, laps.group), {})
         known |= dict(zip(laps.number, zip(laps.end_ns, laps.latency_ns, strict=True), strict=True))
-    clients = (_client(job, settings.step, told.get((job, MAKING), {}), told.get((job, LISTING), {})) for job in jobs)
+    clients = (
+        _client(job, settings.step, counted.get((job, MAKING), {}), counted.get((job, LISTING), {})) for job in jobs
+    )
     return Steps(settings=settings, clients=tuple(clients))
 
 

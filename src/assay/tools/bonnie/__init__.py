@@ -10,7 +10,7 @@ from assay.targets import Need, check_directory, directories
 from assay.tools.bonnie import machine
 from assay.tools.bonnie.plan import most_bytes, size_mib, to_plan
 from assay.tools.bonnie.settings import Settings, parse, sized
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 
 
@@ -59,14 +59,14 @@ class Bonnie(FrontEnd[Settings]):
         """Read the command line."""
         return parse(words)
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Make or remove the semaphores of -p; else one run."""
         settings = self.parse(words)
         if settings.semaphores is None:
-            return door.measure(words)
-        door.check_action("making and removing semaphores")
+            return context.measure(words)
+        context.check_action("making and removing semaphores")
         machine.user(settings)
-        door.say(f"{machine.semaphores(settings.semaphores)}\n")
+        context.write(f"{machine.semaphores(settings.semaphores)}\n")
         return 0
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:

@@ -38,10 +38,10 @@ class BonnieOutput(Output[Settings]):
             for fold in Fold
         }
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Print the table with -q, as bonnie++ does, and report what its output omits or gets wrong."""
-        is_beside = self.settings.is_quiet and self.settings.runs is None
-        shown = table(self.everything[0]) if is_beside else ""
+        has_table = self.settings.is_quiet and self.settings.runs is None
+        shown = table(self.everything[0]) if has_table else ""
         return shown + "".join(f"{note}\n" for note in _notes(self.settings))
 
     def figures(self) -> "Sequence[Figure]":

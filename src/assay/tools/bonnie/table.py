@@ -36,7 +36,7 @@ def _io_block(one: MeasuredPass) -> list[str]:
         _line(_TITLES[version], _IO_GROUPS),
         _line(second, _IO_HEADS),
         _line(third, _PER_SECOND if version == "2.00" else _KIB_PER_SECOND),
-        _line(_beside(one.machine, size), _cells(one, IO_TESTS, _io_rate(version))),
+        _line(_machine_columns(one.machine, size), _cells(one, IO_TESTS, _io_rate(version))),
     ]
     return [*lines, *_latencies(one, IO_TESTS)]
 
@@ -59,7 +59,7 @@ def _line(left: str, right: str) -> str:
     return f"{left:<{_NAME_WIDTH}} {right}".rstrip()
 
 
-def _beside(name: str, size: str) -> str:
+def _machine_columns(name: str, size: str) -> str:
     """Put the name at the left and the size at the right; the size wins."""
     room = _NAME_WIDTH - len(size)
     return f"{name[: max(room - 1, 0)]:<{room}}{size}"

@@ -12,7 +12,7 @@ from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
 from assay.tools.filebench.settings import Settings, asked, parse
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files, read_files
 
 
@@ -49,17 +49,19 @@ class Filebench(FrontEnd[Settings]):
     option_names: ClassVar[Mapping[str, str]] = {"size": "iosize", "direct": "directio"}
     room_cure = "use fewer or smaller files (--set, --scale)"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Describe custom variables, or read the script and run it."""
         wanted = asked(words)
         if wanted.cvar_type is not None:
             text = help_of(wanted.cvar_type) if wanted.cvar_type else list_of_types()
             if not text:
                 raise InputError(f"filebench: unknown custom variable type {wanted.cvar_type[:40]}; -c lists them")
-            door.say(text)
+            context.write(text)
             return 0
         files = read_files(self.name, [wanted.file], "script")
-        return door.measure(words, {name: loaded(text) for name, text in files.items()} if wanted.takes_old else files)
+        return context.measure(
+            words, {name: loaded(text) for name, text in files.items()} if wanted.takes_old else files
+        )
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the words of a run, and its script."""

@@ -44,7 +44,7 @@ _COMPOSITE = frozenset({"name"})
 
 
 @dataclasses.dataclass(frozen=True)
-class Wishes:
+class Overrides:
     """What the command line sets in addition to the script."""
 
     seconds: float | None = None
@@ -61,11 +61,11 @@ class Wishes:
 class Definitions:
     """The definitions of a script, whose variables have their last values."""
 
-    def __init__(self, scope: Scope, wishes: Wishes, composites: Mapping[str, Statement]) -> None:
+    def __init__(self, scope: Scope, overrides: Overrides, composites: Mapping[str, Statement]) -> None:
         """With the composite flowops that are defined, by name."""
         self._source = scope.source
         self._scope = scope
-        self._wishes = wishes
+        self._overrides = overrides
         self._composites = composites
         self._flowops = 0
         self.names: dict[str, None] = {}
@@ -97,7 +97,7 @@ class Definitions:
         scope, by_name = self._scope, named(command.attributes)
         what = "file" if is_file else "fileset"
         scope.check_names(by_name, _FILE if is_file else _FILESET, what)
-        if "cached" in by_name and self._wishes.wml == STRICT:
+        if "cached" in by_name and self._overrides.wml == STRICT:
             self._refuse(by_name["cached"].line, "syntax error near 'cached': 1.5 does not have it; leave it out")
         for name in ("name", "path"):
             if name not in by_name:
@@ -119,7 +119,7 @@ class Definitions:
         size_at = by_name.get("size") or by_name.get("filesize")
         size: plan.Distribution = scope.drawn(size_at) if size_at else plan.Fixed(value=float(_NO_SIZE))
         width = by_name.get("dirwidth")
-        scale = self._wishes.scale
+        scale = self._overrides.scale
         entries, leaves = (1, 0) if is_file else (count("entries", 0), count("leafdirs", 0))
         if is_file and isinstance(size, plan.Fixed):
             size = plan.Fixed(value=float(_scaled(int(size.value), scale)))
@@ -132,7 +132,7 @@ class Definitions:
             leaf_directories=_scaled(leaves, scale),
             size=size,
             width=scope.number(width, 0) if width else 0,
-            is_spread=count("dirgamma", 1500) > 0,
+            is_random_width=count("dirgamma", 1500) > 0,
             existing_share=scope.percent(by_name["prealloc"]) if "prealloc" in by_name else 0.0,
             is_reused=flag("reuse"),
             is_trusted=flag("trusttree"),
@@ -266,14 +266,14 @@ class Definitions:
             fd=number("fd", 0, 0, 128),
             source_fd=number("srcfd", 0, 0, 128),
             io_size=scope.drawn(by_name["iosize"]) if "iosize" in by_name else plan.Fixed(value=0.0),
-            working_set=_scaled(number("workingset"), self._wishes.scale),
+            working_set=_scaled(number("workingset"), self._overrides.scale),
             is_random=flag("random"),
             is_dsync=flag("dsync"),
             is_direct=flag("directio"),
             is_blocking=flag("blocking"),
             opens_next=flag("opennext"),
             reads_ahead=not flag("noreadahead"),
-            value=_scaled(value, self._wishes.scale) if scales else value,
+            value=_scaled(value, self._overrides.scale) if scales else value,
             target=scope.text(by_name["target"]) if "target" in by_name else "",
             high_water=number("highwater", 1, 0, 32_767),
             index=scope.drawn(by_name["indexed"]) if "indexed" in by_name else None,

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from assay.errors import FrontEndError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut
-from assay.tools.filebench.definitions import STRICT, Definitions, Wishes
+from assay.tools.filebench.definitions import STRICT, Definitions, Overrides
 from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Before, Note, Personality
 from assay.tools.filebench.scope import Scope, named, setting
@@ -45,9 +45,9 @@ _DEFAULT_SNAPSHOT_SECONDS = 10
 _MODES = ("timeout", "alldone", "firstdone")
 
 
-def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
+def evaluate(text: str, source: str, overrides: Overrides) -> Personality:
     """Work a script out; raises FrontEndError with file, line and the words near the fault."""
-    script = _Script(source, wishes, last_line=max(1, text.rstrip().count("\n") + 1))
+    script = _Script(source, overrides, last_line=max(1, text.rstrip().count("\n") + 1))
     for command in read(text, source):
         if script.is_over:
             break
@@ -58,12 +58,12 @@ def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
 class _Script:
     """A script as far as it was followed."""
 
-    def __init__(self, source: str, wishes: Wishes, last_line: int) -> None:
+    def __init__(self, source: str, overrides: Overrides, last_line: int) -> None:
         self._source = source
         self._last_line = last_line
-        self._wishes = wishes
-        self._scope = Scope(source, {name: setting(value) for name, value in wishes.settings})
-        self._given = dict(wishes.settings)
+        self._overrides = overrides
+        self._scope = Scope(source, {name: setting(value) for name, value in overrides.settings})
+        self._given = dict(overrides.settings)
         self._set: set[str] = set()
         self._files: list[Statement] = []
         self._processes: list[Statement] = []
@@ -71,7 +71,7 @@ class _Script:
         self._mode = "timeout"
         self._event_rate: Attribute | None = None
         self._before: list[Before] = []
-        self._said: list[str] = []
+        self._echoed: list[str] = []
         self._notes: dict[Note, None] = {}
         self._run: Statement | None = None
         self._started_line = 0
@@ -92,8 +92,8 @@ class _Script:
 
     def follow(self, command: Statement) -> None:
         """Execute one command."""
-        kind, near = command.kind, f"near '{cut(command.said)}'"
-        if self._wishes.wml == STRICT and kind in ONLY_1_4:
+        kind, near = command.kind, f"near '{cut(command.text)}'"
+        if self._overrides.wml == STRICT and kind in ONLY_1_4:
             self._refuse(command.line, f"syntax error {near}: 1.5 does not have it; write {ONLY_1_4[kind]}")
         if kind in REFUSED:
             self._refuse(command.line, f"{near}: this is not supported; {REFUSED[kind]}")
@@ -108,7 +108,7 @@ class _Script:
 
     def follow_set(self, command: Statement) -> None:
         value = command.value
-        if isinstance(value, Arithmetic | Variable) and self._wishes.wml == STRICT:
+        if isinstance(value, Arithmetic | Variable) and self._overrides.wml == STRICT:
             self._refuse(
                 command.line, f"syntax error near '${cut(command.name)}': 1.5 has no expressions; set a number"
             )
@@ -125,8 +125,8 @@ class _Script:
         if name is None or not isinstance(name.value, Variable):
             self._refuse(command.line, "near 'define randvar': it has a name, such as name=$size")
         if self._set_variable(name.value.name, command.line):
-            said = Random("randvar", tuple(by_name.values()), command.line)
-            self._scope.globals[name.value.name] = self._scope.random(said)
+            node = Random("randvar", tuple(by_name.values()), command.line)
+            self._scope.globals[name.value.name] = self._scope.random(node)
 
     def follow_define_file(self, command: Statement) -> None:
         self._files.append(command)
@@ -146,7 +146,7 @@ class _Script:
         self._composites[text] = command
 
     def follow_create(self, command: Statement) -> None:
-        if command.words[0] != "files" and self._wishes.wml == STRICT:
+        if command.words[0] != "files" and self._overrides.wml == STRICT:
             self._refuse(command.line, f"syntax error near '{command.words[0]}': 1.5 has 'create files' alone")
         if command.words[0].startswith("process"):
             self._started_line = command.line
@@ -166,7 +166,7 @@ class _Script:
     def _positive_seconds(self, command: Statement, at: int = 0) -> float:
         seconds = self._seconds(command, at)
         if seconds < 0 or (seconds == 0 and command.kind not in {"sleep", "warmup"}):
-            self._refuse(command.line, f"near '{command.said} {seconds:g}': it lasts a second or more")
+            self._refuse(command.line, f"near '{command.text} {seconds:g}': it lasts a second or more")
         return seconds
 
     def follow_sleep(self, command: Statement) -> None:
@@ -211,26 +211,26 @@ class _Script:
 
     def follow_system(self, command: Statement) -> None:
         text = command.values[0]
-        said = text.text if isinstance(text, Word) else str(self._scope.value(text))
-        self._command(command.line, said)
+        node = text.text if isinstance(text, Word) else str(self._scope.value(text))
+        self._command(command.line, node)
 
     def follow_shell(self, command: Statement) -> None:
         self._command(command.line, command.words[0][1:].strip())
 
-    def _command(self, line: int, said: str) -> None:
-        if not self._wishes.allows_commands:
+    def _command(self, line: int, node: str) -> None:
+        if not self._overrides.allows_commands:
             self._refuse(
                 line,
-                f"near '{cut(said)}': this runs a command, which a script is not allowed to by itself. If you trust it, add "
+                f"near '{cut(node)}': this runs a command, which a script is not allowed to by itself. If you trust it, add "
                 "--allow-commands",
             )
-        if not said or "\0" in said:
+        if not node or "\0" in node:
             self._refuse(line, "near 'system': the command is empty, or holds a NUL")
-        self._before.append(Before(line, command=said))
+        self._before.append(Before(line, command=node))
 
     def follow_echo(self, command: Statement) -> None:
         value = command.values[0]
-        self._said.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
+        self._echoed.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
 
     def follow_usage(self, _command: Statement) -> None:
         """Ignore the usage text of a script: it is part of no run."""
@@ -266,7 +266,7 @@ class _Script:
             raise FrontEndError(
                 self._source, None, f"--set {cut(unknown[0])}: the script sets no such variable; it sets {there}"
             )
-        definitions = Definitions(self._scope, self._wishes, self._composites)
+        definitions = Definitions(self._scope, self._overrides, self._composites)
         files = definitions.files(self._files)
         processes = tuple(definitions.process(command, files) for command in self._processes)
         if not any(thread.body for process in processes for thread in process.threads):
@@ -291,13 +291,13 @@ class _Script:
             has_statistics=self._has_statistics,
             has_histograms=self._has_histograms,
             before=tuple(self._before),
-            said=tuple(self._said),
+            echoed=tuple(self._echoed),
             notes=(*self._notes, *definitions.notes),
         )
 
     def _length(self) -> tuple[float, float | None]:
         """Time between snapshots, and of the run."""
-        asked, run = self._wishes.seconds, self._run
+        asked, run = self._overrides.seconds, self._run
         period, at = 0.0, 0
         if run is not None and run.kind == "psrun":
             period, at = self._seconds(run) or _DEFAULT_SNAPSHOT_SECONDS, 1

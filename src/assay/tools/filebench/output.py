@@ -190,17 +190,15 @@ class FilebenchOutput(Output[Settings]):
 
     def text(self) -> str:
         """Print a run as Filebench does, as far as it went."""
-        workload, said = self.settings.workload, [VERSION, *(f"0.000: {line}" for line in self.settings.workload.said)]
-        said += self._populated()
+        workload, log = self.settings.workload, [VERSION, *(f"0.000: {line}" for line in self.settings.workload.echoed)]
+        log += self._populated()
         phase = self._phase
         if phase is None:
-            return "\n".join([*said, ""])
+            return "\n".join([*log, ""])
         begin = phase.start_ns / NS_PER_S
-        said += [
-            f"{begin:.3f}: Starting {process.instances} {process.name} instances" for process in workload.processes
-        ]
-        said.append(f"{begin:.3f}: Running...")
-        text = "\n".join([*said, ""])
+        log += [f"{begin:.3f}: Starting {process.instances} {process.name} instances" for process in workload.processes]
+        log.append(f"{begin:.3f}: Running...")
+        text = "\n".join([*log, ""])
         text += "".join(one.text(has_histogram=workload.has_histograms) for one in self._snapshots(phase))
         end = self._end_ns(phase)
         text += f"{end / NS_PER_S:.3f}: Run took {round((end - phase.start_ns) / NS_PER_S)} seconds...\n"
@@ -296,7 +294,7 @@ class FilebenchOutput(Output[Settings]):
 
     # -- standard error ------------------------------------------------------------------------------------------------
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Explain why the run ended early, and what the text counts differently from Filebench."""
         return "".join(f"{sentence}\n" for sentence in self._sentences())
 

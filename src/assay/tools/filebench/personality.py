@@ -21,7 +21,7 @@ class FilesetFiles:
     size: plan.Distribution
     width: float
     """Mean files or directories of a directory; 0: all in one."""
-    is_spread: bool
+    is_random_width: bool
     """Whether widths differ from their mean."""
     existing_share: float
     is_reused: bool
@@ -148,6 +148,6 @@ class Personality:
     has_statistics: bool
     has_histograms: bool
     before: tuple[Before, ...]
-    said: tuple[str, ...]
+    echoed: tuple[str, ...]
     """The text of `echo` and others."""
     notes: tuple[Note, ...]

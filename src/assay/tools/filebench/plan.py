@@ -17,7 +17,7 @@ from assay.errors import FrontEndError
 from assay.targets import of_directory
 from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Before, FilesetFiles, Flowop, Note, Personality, Process, Thread
-from assay.tools.filebench.thread_plan import Surroundings, ThreadPlan, ThreadPlanner, helper, leaf_set
+from assay.tools.filebench.thread_plan import PlanContext, ThreadPlan, ThreadPlanner, helper, leaf_set
 
 RUN: Final = "run"
 """Name of the phase that is measured."""
@@ -90,7 +90,7 @@ def planned(workload: Personality, source: str) -> Planned:
     sources: dict[str, list[Source]] = {}
     notes = dict.fromkeys(workload.notes)
     for group in groups:
-        around = Surroundings(
+        context = PlanContext(
             source=source,
             files=workload.files,
             event_rate=workload.event_rate,
@@ -101,7 +101,7 @@ def planned(workload: Personality, source: str) -> Planned:
             aio=f"{group.name}: ",
         )
         thread = dataclasses.replace(group.thread, instances=group.workers)
-        made = ThreadPlanner(thread, around).made()
+        made = ThreadPlanner(thread, context).made()
         sets |= dict.fromkeys(made.sets)
         notes |= dict.fromkeys(made.notes)
         # A thread that only waits and posts has nothing that is recorded; it goes with one that has.
@@ -206,8 +206,8 @@ def _kinds(workload: Personality) -> dict[str, str]:
 
 def _sources(group: _Group, made: ThreadPlan) -> dict[str, Source]:
     found: dict[str, Source] = {}
-    told = made.passes_by
-    of_pass = told[2] if told else 1
+    counted = made.passes_by
+    of_pass = counted[2] if counted else 1
     counts: dict[str, int] = {}
     for flowop, times in group.thread.flowops():
         counts[flowop.name] = counts.get(flowop.name, 0) + times
@@ -215,9 +215,11 @@ def _sources(group: _Group, made: ThreadPlan) -> dict[str, Source]:
         operations = made.operations.get(flowop.name, ())
         if operations:
             found[flowop.name] = Source(job=_job_of(group, flowop), operations=operations, times=1)
-        elif told and made.does_something(flowop):
+        elif counted and made.does_something(flowop):
             share = counts[flowop.name] / of_pass
-            found[flowop.name] = Source(job=_job_of(group, told[0]), operations=(), times=share, passes_by=told[1])
+            found[flowop.name] = Source(
+                job=_job_of(group, counted[0]), operations=(), times=share, passes_by=counted[1]
+            )
     return found
 
 
@@ -261,7 +263,13 @@ def _helpers(group: _Group, made: ThreadPlan, workload: Personality) -> Iterator
 
 def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]:
     for files in workload.files.values():
-        if files.name in sets and files.width and not files.is_file and files.entries > files.width and files.is_spread:
+        if (
+            files.name in sets
+            and files.width
+            and not files.is_file
+            and files.entries > files.width
+            and files.is_random_width
+        ):
             yield Note(
                 f"the random distribution of dirwidth of '{files.name}' (line {files.line})",
                 "all directories of a level are as wide as the mean",
@@ -285,8 +293,8 @@ def _file_sets(files: FilesetFiles, used: Mapping[str, None]) -> Iterator[plan.F
     is_kept = files.is_reused or files.is_trusted
     if is_kept:
         # What stays is in nobody's way who has other files of the name.
-        said = repr((files.entries, files.size, files.width, files.existing_share))
-        path += f"-{zlib.crc32(said.encode()):08x}"
+        key = repr((files.entries, files.size, files.width, files.existing_share))
+        path += f"-{zlib.crc32(key.encode()):08x}"
     if files.name in used:
         yield plan.FileSet(
             name=files.name,

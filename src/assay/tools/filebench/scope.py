@@ -73,8 +73,8 @@ class Scope:
                 self.refuse(
                     variable.line, f"near '${cut(variable.name)}': the variables refer to one another in a circle"
                 )
-            stands_for, where = self.own[variable.name]
-            return where.value(stands_for, depth + 1)
+            replacement, where = self.own[variable.name]
+            return where.value(replacement, depth + 1)
         if variable.name not in self.globals:
             known = sorted({*self.globals, *self.own})
             there = ", ".join(f"${name}" for name in known[:20]) or "none"
@@ -93,25 +93,25 @@ class Scope:
             str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | str) else found[0]
         )
 
-    def expression(self, said: Expression) -> Value:
+    def expression(self, node: Expression) -> Value:
         """Work out the right side of a `set`."""
-        if not isinstance(said, Arithmetic):
-            return self.value(said)
-        left, right = self._operand(said.left, said.line), self._operand(said.right, said.line)
-        if said.sign == "/" and right == 0:
-            self.refuse(said.line, "near '/': this divides by 0")
+        if not isinstance(node, Arithmetic):
+            return self.value(node)
+        left, right = self._operand(node.left, node.line), self._operand(node.right, node.line)
+        if node.sign == "/" and right == 0:
+            self.refuse(node.line, "near '/': this divides by 0")
         result = {
             "+": left + right,
             "-": left - right,
             "*": left * right,
             "/": left // right if right else 0,
-        }[said.sign[0]]
+        }[node.sign[0]]
         if abs(result) > _MOST:
-            self.refuse(said.line, f"near '{said.sign}': the result is above 2^62")
+            self.refuse(node.line, f"near '{node.sign}': the result is above 2^62")
         return result
 
-    def _operand(self, said: Expression, line: int) -> int:
-        value = self.expression(said)
+    def _operand(self, node: Expression, line: int) -> int:
+        value = self.expression(node)
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(line, "an expression is made of whole numbers")
         return value
@@ -174,17 +174,17 @@ class Scope:
 
     # -- random variables ----------------------------------------------------------------------------------------------
 
-    def random(self, said: Random) -> plan.Distribution:
+    def random(self, node: Random) -> plan.Distribution:
         """Make a random variable."""
-        by_name = named(said.attributes)
-        known = _RANDVAR if said.kind == "randvar" else _CVAR
-        self.check_names(by_name, known, said.kind)
+        by_name = named(node.attributes)
+        known = _RANDVAR if node.kind == "randvar" else _CVAR
+        self.check_names(by_name, known, node.kind)
         try:
-            return self._randvar(by_name) if said.kind == "randvar" else self._cvar(said, by_name)
+            return self._randvar(by_name) if node.kind == "randvar" else self._cvar(node, by_name)
         except ValueError as error:
-            self.refuse(said.line, f"near '{said.kind}': {error}")
+            self.refuse(node.line, f"near '{node.kind}': {error}")
         except OverflowError:
-            self.refuse(said.line, f"near '{said.kind}': its numbers are too large to draw from")
+            self.refuse(node.line, f"near '{node.kind}': its numbers are too large to draw from")
 
     def _randvar(self, by_name: Mapping[str, Attribute]) -> plan.Distribution:
         kind = self.text(by_name["type"]) if "type" in by_name else "gamma"
@@ -214,9 +214,9 @@ class Scope:
             )
         )
 
-    def _cvar(self, said: Random, by_name: Mapping[str, Attribute]) -> plan.Distribution:
+    def _cvar(self, node: Random, by_name: Mapping[str, Attribute]) -> plan.Distribution:
         if "type" not in by_name:
-            self.refuse(said.line, "near 'cvar': it has a type, such as type=cvar-gamma")
+            self.refuse(node.line, "near 'cvar': it has a type, such as type=cvar-gamma")
         bounds = {name: float(self.number(by_name[name])) for name in ("min", "max", "round") if name in by_name}
         return of_cvar(
             self.text(by_name["type"]),

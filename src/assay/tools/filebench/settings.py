@@ -8,7 +8,7 @@ from typing import Any, Final
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, cut, whole_number
-from assay.tools.filebench.definitions import STRICT, Wishes
+from assay.tools.filebench.definitions import STRICT, Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import Planned, planned
@@ -30,12 +30,12 @@ class Settings:
     text: str
     """Of the script."""
     directory: str
-    wishes: Wishes
+    overrides: Overrides
 
     @functools.cached_property
     def workload(self) -> Personality:
         """What the script asks for; raises FrontEndError."""
-        return evaluate(self.text, self.file, self.wishes)
+        return evaluate(self.text, self.file, self.overrides)
 
     @functools.cached_property
     def planned(self) -> Planned:
@@ -75,7 +75,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
         file=given["f"],
         text=files[given["f"]],
         directory=given["dir"],
-        wishes=Wishes(
+        overrides=Overrides(
             seconds=_time(given["time"]),
             settings=tuple(_setting(word) for word in given["set"] or ()),
             scale=_scale(given["scale"]),

@@ -132,7 +132,7 @@ class Statement:
     flowops: tuple[FlowopStatement, ...] = ()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """As people write it."""
         return " ".join([self.kind.replace("_", " "), *self.words])
 

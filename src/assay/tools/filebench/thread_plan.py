@@ -35,7 +35,7 @@ def open_name(flowop: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
+class PlanContext:
     """What a thread uses of the others."""
 
     source: str
@@ -80,15 +80,15 @@ class ThreadPlan:
 class ThreadPlanner:
     """Plans one thread."""
 
-    def __init__(self, thread: Thread, around: Surroundings) -> None:
+    def __init__(self, thread: Thread, context: PlanContext) -> None:
         """For a thread of a process."""
         self._thread = thread
-        self._around = around
+        self._context = context
         self._flowops = [flowop for flowop, _ in thread.flowops()]
         self._sets: dict[str, None] = {}
         self._operations: dict[str, list[str]] = {}
         self._notes: dict[Note, None] = {}
-        self._open = OpenFiles(self._flowops, around.source)
+        self._open = OpenFiles(self._flowops, context.source)
         self._waiting_opens: dict[int, plan.Action] = {}
         self._asynchronous: dict[str, Flowop] = {}
         self._idle: set[str] = set()
@@ -118,7 +118,7 @@ class ThreadPlanner:
         )
 
     def _refuse(self, line: int, text: str) -> NoReturn:
-        raise FrontEndError(self._around.source, line, text)
+        raise FrontEndError(self._context.source, line, text)
 
     def _note(self, what: str, why: str) -> None:
         self._notes[Note(what, why)] = None
@@ -133,7 +133,7 @@ class ThreadPlanner:
         return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
     def _set(self, name: str, flowop: Flowop) -> FilesetFiles:
-        files = self._around.files[name]
+        files = self._context.files[name]
         if files.entries == 0:
             self._refuse(
                 flowop.line, f"near '{cut(flowop.name)}': '{cut(name)}' has no entries; give it some, entries=..."
@@ -230,7 +230,7 @@ class ThreadPlanner:
         """Size of the pieces in which a whole file moves."""
         if flowop.io_size != plan.Fixed(value=0.0):
             return self._io_size(flowop)
-        size = max(1.0, float(int(largest(self._around.files[self._open.files_of(flowop)].size))))
+        size = max(1.0, float(int(largest(self._context.files[self._open.files_of(flowop)].size))))
         self._check_piece(flowop, size)
         return plan.Fixed(value=size)
 
@@ -265,7 +265,7 @@ class ThreadPlanner:
         if flowop.opens_next:
             return (self._of_next(flowop, kind, size),)
         slot = self._slot(flowop)
-        files = self._around.files[self._open.files_of(flowop)]
+        files = self._context.files[self._open.files_of(flowop)]
         is_open_throughout = slot.slot in self._open.implied and slot.slot not in self._open.closed
         if kind is plan.OpKind.WRITE and is_open_throughout and not flowop.is_random:
             self._note(
@@ -312,7 +312,7 @@ class ThreadPlanner:
         of = self._open.source_of(source)
         if not of:
             self._refuse(flowop.line, f"near 'srcfd={source}': nothing in this thread opens it")
-        files, own = self._around.files[of], self._around.files[self._open.files_of(flowop)]
+        files, own = self._context.files[of], self._context.files[self._open.files_of(flowop)]
         if files.size != own.size:
             self._refuse(
                 flowop.line,
@@ -384,7 +384,7 @@ class ThreadPlanner:
     # -- directories ---------------------------------------------------------------------------------------------------
 
     def _leaves(self, flowop: Flowop) -> str:
-        if not self._around.files[flowop.files].leaf_directories:
+        if not self._context.files[flowop.files].leaf_directories:
             self._refuse(
                 flowop.line,
                 f"near 'flowop {flowop.kind}': '{cut(flowop.files)}' has no leaf directories; give it leafdirs=...",
@@ -417,7 +417,7 @@ class ThreadPlanner:
         self._io_size(flowop)
         self._asynchronous[flowop.name] = flowop
         self._operations.setdefault(flowop.name, []).append(flowop.name)
-        return (plan.Post(semaphore=asked(self._around.aio, flowop)),)
+        return (plan.Post(semaphore=asked(self._context.aio, flowop)),)
 
     def _aiowait(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         writes = [(other, times) for other, times in self._thread.flowops() if other.kind == "aiowrite"]
@@ -429,36 +429,36 @@ class ThreadPlanner:
         every = sum(times for _, times in writes)
         # Waiting for half of what is in flight, pass after pass, leaves as much in flight as a pass asks for.
         count = max(1, every // waits)
-        return (plan.Wait(semaphore=done(self._around.aio), count=count, initial=every * self._thread.instances),)
+        return (plan.Wait(semaphore=done(self._context.aio), count=count, initial=every * self._thread.instances),)
 
     # -- between threads -----------------------------------------------------------------------------------------------
 
     def _targets(self, flowop: Flowop, kind: str) -> tuple[str, ...]:
-        if not flowop.target or flowop.target not in self._around.waiting:
-            there = ", ".join(self._around.waiting) or "none"
+        if not flowop.target or flowop.target not in self._context.waiting:
+            there = ", ".join(self._context.waiting) or "none"
             self._refuse(
                 flowop.line,
                 f"near 'target={cut(flowop.target)}': {flowop.kind} names a {kind} as its target; there are {there}",
             )
-        return self._around.waiting[flowop.target]
+        return self._context.waiting[flowop.target]
 
     def _block(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return (plan.Wait(semaphore=self._around.own[flowop.name]),)
+        return (plan.Wait(semaphore=self._context.own[flowop.name]),)
 
     def _wakeup(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         return tuple(plan.Post(semaphore=name) for name in self._targets(flowop, "block"))
 
     def _semblock(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        name = self._around.own[flowop.name]
+        name = self._context.own[flowop.name]
         count = self._counted(flowop)
-        room = (plan.Post(semaphore=room_of(name), count=count),) if name in self._around.posted_to else ()
+        room = (plan.Post(semaphore=room_of(name), count=count),) if name in self._context.posted_to else ()
         return (*room, plan.Wait(semaphore=name, count=count))
 
     def _sempost(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         count, made = self._counted(flowop), list[plan.Action]()
         for name in self._targets(flowop, "semblock"):
             if flowop.is_blocking:
-                initial = self._around.high_water[name]
+                initial = self._context.high_water[name]
                 made.append(plan.Wait(semaphore=room_of(name), count=count, initial=initial))
             made.append(plan.Post(semaphore=name, count=count))
         return tuple(made)
@@ -495,7 +495,7 @@ class ThreadPlanner:
         return found[0].name
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        if not self._around.event_rate:
+        if not self._context.event_rate:
             return ()
         target = self._target_operation(flowop) if flowop.target and flowop.kind != "eventlimit" else ""
         unit = plan.TokenUnit(UNITS[flowop.kind])
@@ -510,7 +510,7 @@ class ThreadPlanner:
                 f"near 'flowop {flowop.kind}': this thread pays for several things with one generator's events; keep"
                 " one of its limits",
             )
-        return (plan.Token(bucket=BUCKET, rate_per_s=self._around.event_rate, unit=unit, operation=target),)
+        return (plan.Token(bucket=BUCKET, rate_per_s=self._context.event_rate, unit=unit, operation=target),)
 
     def _finishoncount(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         return self._finish(flowop, ops=flowop.value)

@@ -13,7 +13,7 @@ from assay.tools.fio.command_line import gathered
 from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 
 _HIPRI = "hipri                   : Use polled IO completions\n"
@@ -64,25 +64,25 @@ class Fio(FrontEnd[Settings]):
     }
     room_cure = "use a smaller size"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Read what the words name, and do what they ask for."""
         for word in words:
             name, _, value = word.partition("=")
             if name in {"--version", "-v"}:
-                door.say(f"{version(__version__)}\n")
+                context.write(f"{version(__version__)}\n")
                 return 0
             if name == "--enghelp":
                 text, code = engine_help(value)
-                door.say(text)
+                context.write(text)
                 return code
         whole, files = gathered(words, os.environ)
         settings = self.parse(whole, files)
         if settings.show_command:
-            door.say("".join(f"{line}\n" for line in command_lines(settings)))
+            context.write("".join(f"{line}\n" for line in command_lines(settings)))
         if settings.show_command or settings.only_parse:
             plan_anywhere(settings, whole, files)
             return 0
-        return door.measure(whole, files)
+        return context.measure(whole, files)
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read words, and job files."""

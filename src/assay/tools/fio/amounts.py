@@ -9,7 +9,7 @@ through with (random I/O without a map, and reads and writes in a row, which hav
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.tools.fio.clones import Clone
+from assay.tools.fio.instances import JobInstance
 from assay.tools.fio.job_settings import JobSettings
 
 
@@ -25,11 +25,11 @@ class Amount:
     """All it does, without a time; the last block may pass it."""
 
 
-def amount(clone: Clone) -> Amount:
+def amount(instance: JobInstance) -> Amount:
     """Work a job's amounts out; raises InputError where no block fits."""
-    job = clone.settings
+    job = instance.settings
     size, count = job.size, job.files.count
-    start = size.offset_bytes + clone.number * size.offset_increment_bytes
+    start = size.offset_bytes + instance.number * size.offset_increment_bytes
     file_bytes = job.files.bytes_each or start + size.bytes // count
     unit = job.most_bytes if job.has_one_size else job.least_bytes
     length = max(file_bytes - start, 0) // unit * unit
@@ -39,7 +39,7 @@ def amount(clone: Clone) -> Amount:
             f" file of {file_bytes} bytes; give a larger size, or smaller blocks"
         )
     through = size.bytes
-    if not (job.is_random and not _has_map(clone)) and not (job.reads and job.writes and not job.is_random):
+    if not (job.is_random and not _has_map(instance)) and not (job.reads and job.writes and not job.is_random):
         through = min(through, length * count)
     if size.io_bytes:
         if size.loops > 1:
@@ -71,7 +71,7 @@ def _whole(total: int, unit: int) -> int:
     return -(-total // unit) * unit
 
 
-def _has_map(clone: Clone) -> bool:
+def _has_map(instance: JobInstance) -> bool:
     """Whether each block is visited once before one is again."""
-    job = clone.settings
-    return job.has_map and all(spread.law == "random" for spread in job.spreads)
+    job = instance.settings
+    return job.has_map and all(drawn_by.kind == "random" for drawn_by in job.distributions)

@@ -3,7 +3,7 @@
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values
 from assay.tools.fio.given import JobOptions
-from assay.tools.fio.job_settings import Rate, Sizes, Spread
+from assay.tools.fio.job_settings import RandomDistribution, Rate, Sizes
 
 _MOST_STEPS = 1000
 """Sizes of a range: the most segments of a distribution."""
@@ -66,44 +66,44 @@ def rates(given: JobOptions) -> tuple[Rate, Rate]:
     return made[0], made[1]
 
 
-def spreads(given: JobOptions) -> tuple[Spread, Spread]:
+def distributions(given: JobOptions) -> tuple[RandomDistribution, RandomDistribution]:
     """Read where random reads and writes go."""
     moves_on = given.whole("random_sequence_stride") > 0
 
-    def both(text: str) -> tuple[Spread, Spread]:
-        reads, writes = _spread_parts(text)
-        return _spread(reads, moves_on=moves_on), _spread(writes, moves_on=moves_on)
+    def both(text: str) -> tuple[RandomDistribution, RandomDistribution]:
+        reads, writes = _distribution_parts(text)
+        return _distribution(reads, moves_on=moves_on), _distribution(writes, moves_on=moves_on)
 
-    return given.read("random_distribution", (Spread(), Spread()), both)
+    return given.read("random_distribution", (RandomDistribution(), RandomDistribution()), both)
 
 
-def _spread_parts(text: str) -> tuple[str, str]:
+def _distribution_parts(text: str) -> tuple[str, str]:
     if not text.startswith("zoned"):
         return text, text
-    law, _, zones = text.partition(":")
+    kind, _, zones = text.partition(":")
     reads, writes = values.by_direction(zones)
-    return f"{law}:{reads}", f"{law}:{writes}"
+    return f"{kind}:{reads}", f"{kind}:{writes}"
 
 
-def _spread(text: str, *, moves_on: bool) -> Spread:
-    law, _, rest = text.partition(":")
-    if law == "random" and not rest:
-        return Spread()
-    if law == "zoned":
-        return Spread(law=law, zones=_zones(rest))
-    if law == "sequence":
-        return Spread(law=law, blocks=_blocks(rest), moves_on=moves_on)
-    if law not in {"zipf", "pareto"}:
+def _distribution(text: str, *, moves_on: bool) -> RandomDistribution:
+    kind, _, rest = text.partition(":")
+    if kind == "random" and not rest:
+        return RandomDistribution()
+    if kind == "zoned":
+        return RandomDistribution(kind=kind, zones=_zones(rest))
+    if kind == "sequence":
+        return RandomDistribution(kind=kind, blocks=_blocks(rest), moves_on=moves_on)
+    if kind not in {"zipf", "pareto"}:
         raise values.BadValueError("is not supported; use random, zipf, pareto, zoned or sequence")
     if ":" in rest or "/" in rest:
         raise values.BadValueError("sets the middle, which is not supported; leave that out")
-    parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[law]
-    if law == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
+    parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[kind]
+    if kind == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
         raise values.BadValueError("is supported up to 0.5 only, where that share of the range gets all other accesses")
     limit = NUMBERS["theta"]
-    if law == "zipf" and not (limit.holds(parameter) and parameter != 1):
+    if kind == "zipf" and not (limit.holds(parameter) and parameter != 1):
         raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")
-    return Spread(law=law, parameter=parameter)
+    return RandomDistribution(kind=kind, parameter=parameter)
 
 
 def _blocks(text: str) -> tuple[int, ...]:

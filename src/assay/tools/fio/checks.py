@@ -11,7 +11,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
     pause_us, busy_us, _ = job.think_us
     size, files = job.size, job.files
     is_write_only = job.writes and not job.reads
-    is_in_turn = bool(job.spreads[0].blocks)
+    is_in_turn = bool(job.distributions[0].blocks)
     for name, is_wrong, why in (
         (
             "thinktime",
@@ -107,7 +107,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
             "random_distribution",
             job.is_random
             and is_in_turn
-            and (max(job.spreads[0].blocks) + 1) * job.most_bytes
+            and (max(job.distributions[0].blocks) + 1) * job.most_bytes
             > max(size.bytes, files.bytes_each - size.offset_bytes),
             "names a block behind the end of the file; take a lower one, or a larger size",
         ),

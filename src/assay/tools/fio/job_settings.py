@@ -39,10 +39,10 @@ class Rate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class RandomDistribution:
     """Where random I/O goes: `random`, a distribution with its parameter, shares of the range, or blocks in turn."""
 
-    law: str = "random"
+    kind: str = "random"
     parameter: float = 0.0
     zones: tuple[tuple[float, float, float], ...] = ()
     """Weight, and from where to where as shares of the range."""
@@ -103,7 +103,7 @@ class JobSettings:
     where: str
     options: dict[str, str]
     """As given, for fio's JSON."""
-    clones: int
+    instances: int
     is_thread: bool
     group_reporting: bool
     is_shown: bool
@@ -141,7 +141,7 @@ class JobSettings:
     rates: tuple[Rate, Rate]
     think_us: tuple[int, int, int]
     """Pause, how much of it the processor is busy, and after how many I/Os."""
-    spreads: tuple[Spread, Spread]
+    distributions: tuple[RandomDistribution, RandomDistribution]
     has_map: bool
     seed: int | None
     stamps: bool

@@ -20,7 +20,7 @@ from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.units import ABSENT
 
-_LETTERS = 4
+_CHARACTERS = 4
 _TAIL = 10
 """I/Os beyond a percentile below which it rests on hardly any."""
 
@@ -40,7 +40,7 @@ class FioOutput(Output[Settings]):
         """Make the file of --output."""
         return [OutputFile(Path(self.settings.output), self._whole().encode())] if self.settings.output else ()
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """List what was ignored, and what fio's terms mean here."""
         lines = [f"fio: ignored (does not change the load): {note}." for note in self.settings.notes]
         lines.append(
@@ -141,7 +141,7 @@ def _latency(of: Latency) -> Iterator[str]:
         f"     lat ({unit}): min={least}, max={most}, avg={of.mean / divisor:5.2f}, stdev={of.deviation / divisor:5.2f}"
     )
     yield f"    lat percentiles ({unit}):"
-    rows = [of.percentiles[i : i + _LETTERS] for i in range(0, len(of.percentiles), _LETTERS)]
+    rows = [of.percentiles[i : i + _CHARACTERS] for i in range(0, len(of.percentiles), _CHARACTERS)]
     for place, row in enumerate(rows):
         cells = ", ".join(f"{at:5.2f}th=[{value / divisor:5.0f}]" for at, value in row)
         yield f"     | {cells}{',' if place + 1 < len(rows) else ''}"
@@ -202,10 +202,10 @@ def _short(value: float | None, step: int, units: Sequence[str]) -> str:
     if value is None:
         return ABSENT
     power = 0
-    while len(f"{value:.0f}") > _LETTERS and power + 1 < len(units):
+    while len(f"{value:.0f}") > _CHARACTERS and power + 1 < len(units):
         value, power = value / step, power + 1
     digits = len(f"{int(value)}")
-    decimals = max(_LETTERS - digits - 1, 0) if power else 0
+    decimals = max(_CHARACTERS - digits - 1, 0) if power else 0
     return f"{value:.{decimals}f}{units[power]}"
 
 

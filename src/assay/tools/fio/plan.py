@@ -9,7 +9,7 @@ from assay import plan
 from assay.errors import InputError
 from assay.tools.fio import values
 from assay.tools.fio.amounts import amount
-from assay.tools.fio.clones import Clone, clones, one_value
+from assay.tools.fio.instances import JobInstance, instances, one_value
 from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
 from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
 from assay.tools.fio.sets import Placed, placed
@@ -31,7 +31,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
     Raises:
         InputError: a combination of jobs is not supported.
     """
-    members = clones(settings.jobs)
+    members = instances(settings.jobs)
     paths = list(dict.fromkeys(directories.values()))
     named = {path: "target" if place == 0 else f"target-{place + 1}" for place, path in enumerate(paths)}
     where = placed(members, {name: named[path] for name, path in directories.items()})
@@ -67,7 +67,9 @@ def _interval(jobs: Sequence[JobSettings]) -> float:
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 
-def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], together: Together) -> Iterator[plan.Phase]:
+def _phases(
+    parts: Sequence[Sequence[JobInstance]], where: Mapping[str, Placed], together: Together
+) -> Iterator[plan.Phase]:
     # fio lays all files out before the first job begins.
     fresh = dict.fromkeys(where[member.name].set.name for members in parts for member in members)
     laid_out: list[plan.Step] = [plan.Prepare(set=name) for name in fresh]
@@ -109,7 +111,7 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], toget
         )
 
 
-def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | None:
+def _steady(members: Sequence[JobInstance], together: Together) -> plan.SteadyRule | None:
     """Give the rule by which a phase is done; raises InputError where it is not that of all in it, together."""
     cure = "a phase is done as a whole: give it to all jobs up to a stonewall"
     one_value(members, "steadystate", [member.settings.steady or "" for member in members], cure)
@@ -125,7 +127,7 @@ def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | N
     return first.steady
 
 
-def _directories(member: Clone, place: Placed) -> plan.Job:
+def _directories(member: JobInstance, place: Placed) -> plan.Job:
     """Make the directories that a job works on."""
     file = plan.FromSet(set=place.set.name, pick=plan.New())
     make = plan.Do(op=plan.Op(op=plan.OpKind.MKDIR, name="mkdir", file=file))
@@ -137,7 +139,7 @@ def _title(job: JobSettings) -> str:
     return f"{job.name[:60]}: {job.options.get('rw', 'read') if not job.is_metadata else job.engine}"[:120]
 
 
-def _after(members: Sequence[Clone], where: Mapping[str, Placed]) -> Iterator[plan.Step]:
+def _after(members: Sequence[JobInstance], where: Mapping[str, Placed]) -> Iterator[plan.Step]:
     if any(member.settings.end_fsync for member in members):
         yield plan.Sync()
     for name in dict.fromkeys(where[member.name].set.name for member in members if member.settings.verify):
@@ -147,7 +149,7 @@ def _after(members: Sequence[Clone], where: Mapping[str, Placed]) -> Iterator[pl
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 
-def _job(member: Clone, place: Placed) -> plan.Job:
+def _job(member: JobInstance, place: Placed) -> plan.Job:
     job = member.settings
     if needs_unrolling(job) and job.files.count > ROUND_ROBIN_MOST:
         raise InputError(
@@ -177,7 +179,7 @@ def _job(member: Clone, place: Placed) -> plan.Job:
     )
 
 
-def _stop(member: Clone) -> plan.Stop:
+def _stop(member: JobInstance) -> plan.Stop:
     job = member.settings
     size = job.size
     seconds = size.ramp_s + size.seconds if size.seconds else None
@@ -239,7 +241,7 @@ def _backend(job: JobSettings) -> plan.Backend:
 # -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
-def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
+def _untranslated(members: Sequence[JobInstance]) -> Iterator[plan.Untranslated]:
     jobs = list({id(member.settings): member.settings for member in members}.values())
     if any(job.is_random and job.has_map and not job.has_one_size and not job.is_metadata for job in jobs):
         yield plan.Untranslated(
@@ -272,5 +274,7 @@ def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
 
 def _has_two_maps(job: JobSettings) -> bool:
     """Whether that can change a number: with O_DIRECT no read is from the page cache."""
-    is_mapped = job.is_random and job.has_map and job.has_one_size and all(part.law == "random" for part in job.spreads)
+    is_mapped = (
+        job.is_random and job.has_map and job.has_one_size and all(part.kind == "random" for part in job.distributions)
+    )
     return is_mapped and job.reads and job.writes and not job.direct

@@ -10,7 +10,7 @@ import msgspec
 from assay import plan
 from assay.errors import InputError
 from assay.tools.fio.amounts import amount
-from assay.tools.fio.clones import Clone, FileName
+from assay.tools.fio.instances import FileName, JobInstance
 from assay.tools.fio.job_settings import JobSettings
 
 _FULL = 100
@@ -29,7 +29,7 @@ class Placed:
         return len(self.files) == self.set.files
 
 
-def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Placed]:
+def placed(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[str, Placed]:
     """Give each job its files.
 
     Args:
@@ -65,9 +65,9 @@ def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Pl
     return found
 
 
-def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]]:
+def _shared(members: Sequence[JobInstance]) -> list[tuple[list[FileName], list[JobInstance]]]:
     """Gather files that one job uses together, and all who use them."""
-    groups: list[tuple[list[FileName], list[Clone]]] = []
+    groups: list[tuple[list[FileName], list[JobInstance]]] = []
     holder: dict[FileName, int] = {}
     for member in members:
         places = sorted({holder[name] for name in member.files if name in holder})
@@ -88,7 +88,9 @@ def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]
     return [group for group in groups if group[1]]
 
 
-def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], target: str, count: int) -> plan.FileSet:
+def _file_set(
+    number: int, names: Sequence[FileName], users: Sequence[JobInstance], target: str, count: int
+) -> plan.FileSet:
     first = users[0].settings
     kinds = {user.settings.engine if user.settings.is_metadata else "" for user in users}
     if len(kinds) > 1:
@@ -111,11 +113,11 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         keep=is_kept,
     )
     # Kept sets do not conflict: one of another size or content has another path.
-    told = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
-    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
+    identity = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
+    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(identity).hexdigest()[:12]}")
 
 
-def _is_verified(users: Sequence[Clone]) -> bool:
+def _is_verified(users: Sequence[JobInstance]) -> bool:
     """Whether files carry stamps; raises InputError for a job that verifies what no earlier job has written."""
     writers = [user for user in users if user.settings.stamps and user.settings.writes]
     for user in users:
@@ -128,14 +130,14 @@ def _is_verified(users: Sequence[Clone]) -> bool:
     return bool(writers)
 
 
-def _bytes_each(users: Sequence[Clone]) -> int:
+def _bytes_each(users: Sequence[JobInstance]) -> int:
     if users[0].settings.is_metadata:
         job = users[0].settings
         return 0 if job.engine.startswith("dir") else job.files.bytes_each or job.size.bytes // job.files.count
     return max(amount(user).file_bytes for user in users)
 
 
-def _allocate(users: Sequence[Clone]) -> plan.Allocate:
+def _allocate(users: Sequence[JobInstance]) -> plan.Allocate:
     """Set how a file is made for its first job; a job that reads after a writer reads what the writer left."""
     job = users[0].settings
     if all(user.settings.engine == "null" for user in users):
@@ -145,7 +147,7 @@ def _allocate(users: Sequence[Clone]) -> plan.Allocate:
     return plan.Allocate.SPARSE if job.files.allocate == "truncate" else plan.Allocate.FALLOCATE
 
 
-def _content(users: Sequence[Clone], *, is_verified: bool) -> plan.Content:
+def _content(users: Sequence[JobInstance], *, is_verified: bool) -> plan.Content:
     def wanted(job: JobSettings) -> tuple[int, int, bool]:
         return job.compress_percent, job.dedupe_percent, job.zeros
 

@@ -7,7 +7,7 @@ from assay import plan
 from assay.errors import InputError
 from assay.plan.limits import LISTS, NUMBERS
 from assay.tools.fio import values
-from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
+from assay.tools.fio.blocks import align, distributions, percentiles, rates, sizes
 from assay.tools.fio.checks import check
 from assay.tools.fio.command_line import take_apart
 from assay.tools.fio.given import JobOptions, jobs_of, of_section
@@ -32,7 +32,7 @@ _WAYS = {
 """Of rw: reads, writes, at random."""
 _FORMATS = frozenset({"normal", "json", "json+", "terse"})
 _TERSE_VERSION = "3"
-_MOST_CLONES = int(LISTS["before"].most) // 2
+_MOST_INSTANCES = int(LISTS["before"].most) // 2
 """The files of each are laid out and evicted."""
 
 
@@ -93,7 +93,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         name=given.text("name", name),
         where=where,
         options=given.shown(),
-        clones=given.whole("numjobs", 1, 1, _MOST_CLONES),
+        instances=given.whole("numjobs", 1, 1, _MOST_INSTANCES),
         is_thread=given.flag("thread"),
         group_reporting=given.flag("group_reporting"),
         is_shown=given.flag("stats", usual=True),
@@ -128,7 +128,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
             given.microseconds("thinktime_spin"),
             given.whole("thinktime_blocks", 1, 1),
         ),
-        spreads=spreads(given),
+        distributions=distributions(given),
         has_map=not given.flag("norandommap"),
         seed=given.whole("randseed") if "randseed" in given else None,
         stamps=_stamps(given),

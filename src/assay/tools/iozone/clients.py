@@ -65,7 +65,7 @@ def clients_in(name: str, text: str) -> Clients:
     """Read a file; raises InputError."""
     if text.count("\n") > _MOST_LINES:
         raise InputError(f"iozone: {OPTION} {cut(name)}: has more than {_MOST_LINES} lines, those without a client too")
-    lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
+    lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _has_client(line)]
     if not lines:
         raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
     if len(lines) > _MOST_LINES:
@@ -73,7 +73,7 @@ def clients_in(name: str, text: str) -> Clients:
     return Clients(tuple(lines))
 
 
-def _is_said(line: str) -> bool:
+def _has_client(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 

@@ -17,8 +17,8 @@ from assay.tools.arguments import cut, digits
 from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
+from assay.tools.iozone.not_supported import NOT_SUPPORTED, NOTICES
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
-from assay.tools.iozone.without_equal import NOTICES, WITHOUT_EQUAL
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.option_meaning import Noted, Refused
 from assay.units import KIB
@@ -93,35 +93,35 @@ class _Reader:
             word = self._rest.pop(0)
             if not word.startswith("-") or word == "-":
                 raise InputError(f"iozone: '{word}' is no option; every argument begins with '-' or follows its option")
-            letters = word[1:]
-            while letters:
-                letter, letters = letters[0], letters[1:]
-                name = "+" + letters[:1] if letter == "+" else letter
-                letters = letters[1:] if letter == "+" else letters
-                letters = self._option(name, letters)
+            characters = word[1:]
+            while characters:
+                character, characters = characters[0], characters[1:]
+                name = "+" + characters[:1] if character == "+" else character
+                characters = characters[1:] if character == "+" else characters
+                characters = self._option(name, characters)
 
     def _option(self, name: str, attached: str) -> str:
         """Apply one option; returns the rest of its word."""
         self.seen.add(name)
         self.taken.append((name, ()))
-        match WITHOUT_EQUAL.get(name):
+        match NOT_SUPPORTED.get(name):
             case Refused(why):
                 raise InputError(f"iozone: -{name} {why}")
             case Noted(why):
-                self._say(NOTICES.get(name, ""))
+                self._add_notice(NOTICES.get(name, ""))
                 self._left_out.append((f"-{name}", why))
                 return attached
         if name in _FLAGS:
             field, value, notice = _FLAGS[name]
             self.values[field] = value
-            self._say(notice)
+            self._add_notice(notice)
             return attached
         if name == "F":
             self._child_files()
             return attached
         if name not in _VALUED:
-            told = name + attached if name == "-" else name
-            raise InputError(f"iozone: -{told} is no option of IOzone; 'assay iozone --help' lists them")
+            shown = name + attached if name == "-" else name
+            raise InputError(f"iozone: -{shown} is no option of IOzone; 'assay iozone --help' lists them")
         value, attached = self._argument(name, attached)
         _VALUED[name](self, value)
         return attached
@@ -133,7 +133,7 @@ class _Reader:
         self.taken[-1] = (name, (value,))
         return value, ""
 
-    def _say(self, notice: str) -> None:
+    def _add_notice(self, notice: str) -> None:
         if notice:
             self._notices.append(notice)
 
@@ -142,16 +142,16 @@ class _Reader:
     def file_size(self, text: str) -> None:
         size_kib = _kib("s", text) or 512
         self._files.append(size_kib)
-        self._say(f"File size set to {size_kib} kB")
+        self._add_notice(f"File size set to {size_kib} kB")
 
     def record_size(self, text: str) -> None:
         size_kib = _kib("r", text) or 4
         self._records.append(size_kib)
-        self._say(f"Record Size {size_kib} kB")
+        self._add_notice(f"Record Size {size_kib} kB")
 
     def bound(self, name: str, text: str, field: str, notice: str) -> None:
         self.sizes[field] = _kib(name, text)
-        self._say(notice.format(self.sizes[field]))
+        self._add_notice(notice.format(self.sizes[field]))
 
     def test(self, text: str) -> None:
         number = _number("i", text)
@@ -167,14 +167,14 @@ class _Reader:
 
     def number(self, name: str, text: str, field: str, notice: str = "", default: int = 0) -> None:
         self.values[field] = _number(name, text) or default
-        self._say(notice.format(self.values[field]))
+        self._add_notice(notice.format(self.values[field]))
 
     def depth(self, name: str, text: str, notice: str) -> None:
         depth = _number(name, text)
         if depth < 1:
             raise InputError(f"iozone: -{name} {text}: at least 1 record is in flight")
         self.values["depth"] = depth
-        self._say(notice.format(depth))
+        self._add_notice(notice.format(depth))
 
     def file(self, text: str) -> None:
         if "F" in self.seen:
@@ -187,7 +187,7 @@ class _Reader:
     def verify(self, text: str) -> None:
         _number("V", text)
         self.values["verify"] = True
-        self._say("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
+        self._add_notice("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
 
     def factor(self, text: str) -> None:
         self.sizes["factor"] = _number("+x", text)
@@ -199,7 +199,7 @@ class _Reader:
         if not 1 <= percent <= 100:
             raise InputError(f"iozone: -+p {text}: a share in per cent lies between 1 and 100")
         self.values["mix_readers_percent"] = percent
-        self._say(f"Percent read in mix test is {percent}")
+        self._add_notice(f"Percent read in mix test is {percent}")
 
     def _child_files(self) -> None:
         if "f" in self.seen:
@@ -342,7 +342,7 @@ def _check(settings: Settings, reader: _Reader) -> None:
         _check_throughput(settings, seen)
     elif settings.files:
         raise InputError("iozone: -F names the files of several children; give their number with -t before it")
-    _check_ways(settings, seen)
+    _check_modes(settings, seen)
     _check_tests(settings)
     if settings.clients is not None:
         _check_clients(settings)
@@ -382,7 +382,7 @@ def _check_tests(settings: Settings) -> None:
         raise InputError("iozone: none of the tests asked for is possible with the other options; look at -i")
 
 
-def _check_ways(settings: Settings, seen: set[str]) -> None:
+def _check_modes(settings: Settings, seen: set[str]) -> None:
     """Refuse ways of I/O that exclude each other."""
     if {"H", "k"} <= seen:
         raise InputError("iozone: -H and -k are two ways of asynchronous I/O; choose one")

@@ -118,8 +118,8 @@ class Work:
     def _timed_part(self) -> Iterator[Action]:
         for access, times in self._walks():
             record = Do(op=self._record(access))
-            told = plan.Group(name=EACH, actions=(record,), laps=True) if self.settings.latency_files else record
-            yield from self._repeated(times, self._one(told))
+            shown = plan.Group(name=EACH, actions=(record,), laps=True) if self.settings.latency_files else record
+            yield from self._repeated(times, self._one(shown))
 
     def _one(self, record: Action) -> tuple[Action, ...]:
         compute = plan.Think(seconds=Fixed(value=self.settings.compute_ms / 1000), burn=True)

@@ -146,7 +146,7 @@ class PerfPlOutput(Output[Settings]):
             for fold in Fold
         }
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Report exact times, total work by total time, the warm-up, and what a file's time went into."""
         found = self._found
         if not found.whole:
@@ -164,7 +164,7 @@ class PerfPlOutput(Output[Settings]):
     def brief(self) -> str:
         """Report total work by total time, the warm-up, and what the table omits, in one line."""
         if not self._found.whole:
-            return self.beside()
+            return self.stderr_notes()
         words = _rate_words(self._found, self.settings.capacity_bytes / MIB)
         return f"{' '.join(words)} Each iteration: 'assay show {self.run.run_id} --classic'.\n"
 
@@ -255,18 +255,18 @@ def _rate_words(found: Iterations, capacity: float) -> list[str]:
     seconds = np.array([iteration.seconds for iteration in found.whole])
     rates = capacity / seconds
     total = capacity * len(seconds) / float(seconds.sum())
-    said = [f"Total work by total time: {_rate(total)}. Mean of the rates: {_rate(float(rates.mean()))}."]
+    sentences = [f"Total work by total time: {_rate(total)}. Mean of the rates: {_rate(float(rates.mean()))}."]
     if len(seconds) > 1:
         deviation = float(rates.std(ddof=1) / rates.mean())
-        said[0] += f" Standard deviation of the rates: {100 * deviation:.1f} %."
-    said.append(warm_up_words(seconds, capacity))
+        sentences[0] += f" Standard deviation of the rates: {100 * deviation:.1f} %."
+    sentences.append(warm_up_words(seconds, capacity))
     blind = [iteration.number for iteration in found.whole if iteration.clock_seconds == 0]
     if blind:
-        said.append(
+        sentences.append(
             f"{len(blind)} of {len(seconds)} iterations began and ended in one second of the script's clock, so its table"
             f" has no rate for them ({ABSENT}) and no average."
         )
-    return said + [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+    return sentences + [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
 
 
 def _time_words(settings: Settings) -> list[str]:
@@ -275,13 +275,15 @@ def _time_words(settings: Settings) -> list[str]:
     if not settings.sync:
         flush = " but the fsync of each file." if settings.fsync else ": --fsync or --sync does."
         waits = f". Nothing waits for the data to reach storage{flush}"
-    said = [f"Making the directories before an iteration and deleting the files after it is not in the time{waits}"]
+    sentences = [
+        f"Making the directories before an iteration and deleting the files after it is not in the time{waits}"
+    ]
     if settings.mode == FORK:
-        said.append(
+        sentences.append(
             "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
             " storage that compresses or leaves out zeros does not store. --mode native has neither."
         )
-    return said
+    return sentences
 
 
 def _rate(mib_per_s: float) -> str:

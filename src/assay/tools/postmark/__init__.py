@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.postmark.commands import parse
 from assay.tools.postmark.conversation import Conversation, append
@@ -37,12 +37,12 @@ class PostMark(FrontEnd[Settings]):
     )
     room_cure = "set fewer or smaller files ('set number', 'set size'), or another location"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Follow the commands of a file, then those of a prompt; each `run` is one."""
         if len(words) > 1:
             raise InputError(f"postmark {' '.join(words)}: give one file of commands, or none for a prompt")
-        conversation = Conversation(door)
-        door.say(f"{BANNER}\n")
+        conversation = Conversation(context)
+        context.write(f"{BANNER}\n")
         named = words[0] if words else OWN_FILE if Path(OWN_FILE).exists() else None
         if named is None or not conversation.read(named):
             conversation.prompt()

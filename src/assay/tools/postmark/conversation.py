@@ -10,7 +10,7 @@ from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, Inp
 from assay.input_text import MOST_BYTES, read_text
 from assay.outputs import output
 from assay.tools.arguments import cut
-from assay.tools.front_end import Door
+from assay.tools.front_end import RunContext
 from assay.tools.postmark import commands
 from assay.tools.postmark.settings import Settings
 
@@ -23,12 +23,12 @@ _LONGEST_BYTES = 1 << 20
 class Conversation:
     """Commands and their answers, with what was set so far."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, context: RunContext) -> None:
         """Begin with PostMark's defaults."""
         self.settings = Settings()
         self.exit_code = MEASURED
-        self._door = door
-        self._say = door.say
+        self._context = context
+        self._print = context.write
         self._depth = 0
         self._lines = 0
 
@@ -42,7 +42,7 @@ class Conversation:
             raise InputError(
                 f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
             )
-        self._say(f"Reading configuration from file '{name}'\n")
+        self._print(f"Reading configuration from file '{name}'\n")
         self._depth += 1
         try:
             return any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
@@ -61,7 +61,7 @@ class Conversation:
 
     def _prompted(self) -> Iterable[str]:
         while True:
-            self._say(PROMPT)
+            self._print(PROMPT)
             sys.stdout.flush()
             line = sys.stdin.readline(MOST_BYTES)
             if not line:
@@ -84,7 +84,7 @@ class Conversation:
         try:
             return self.follow(line)
         except commands.UnknownCommandError as error:
-            self._say(f"{error}\n")
+            self._print(f"{error}\n")
             if line.strip() and not line.lstrip().startswith("#"):
                 text = f"'{cut(line)}' is no command. 'help' lists them; a note begins with '#'"
                 raise FrontEndError(source, number, text) from error
@@ -102,7 +102,7 @@ class Conversation:
         try:
             return self.follow(commands.meant(line))
         except commands.UnknownCommandError as error:
-            self._say(f"{error}\n")
+            self._print(f"{error}\n")
         except Interrupted:
             raise
         except AssayError as error:
@@ -117,23 +117,23 @@ class Conversation:
             case commands.Quit():
                 return True
             case commands.Help(text=text):
-                self._say(text)
+                self._print(text)
             case commands.Show(file=file):
                 self._write(self.settings.show(str(Path.cwd())), file)
             case commands.LoadCommands(file=file):
                 return self.read(file)
             case commands.Measure(report=report):
                 asked = dataclasses.replace(self.settings, report=report)
-                self.exit_code = max(self.exit_code, self._door.measure(asked.words()))
+                self.exit_code = max(self.exit_code, self._context.measure(asked.words()))
             case settings:
                 self.settings = settings
         return False
 
     def _write(self, text: str, file: str) -> None:
         if not file:
-            self._say(text)
+            self._print(text)
             return
-        if self._door.may_write(file):
+        if self._context.may_write(file):
             append(file, text)
 
 

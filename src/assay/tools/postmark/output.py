@@ -41,9 +41,9 @@ class PostMarkOutput(Output[Settings]):
         """Print what `run` prints: what went on and, where it does not go to a file, the report."""
         return progress_of(self._totals) + ("" if self.settings.report else report_of(self._totals))
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Report the true rates, and what PostMark counts without doing it."""
-        return rates.beside(self._totals)
+        return rates.stderr_notes(self._totals)
 
     def files(self) -> Sequence[OutputFile]:
         """Put the report to the end of the file that `run` names."""
@@ -66,20 +66,20 @@ def progress_of(totals: RunTotals) -> str:
     """Print the progress, up to where the run was cut."""
     settings = totals.settings
     has_directories = settings.subdirectories > 1
-    said = "Creating subdirectories...Done\n" if has_directories else ""
-    said += "Creating files..."
+    printed = "Creating subdirectories...Done\n" if has_directories else ""
+    printed += "Creating files..."
     if not totals.is_complete(CREATING):
-        return said + "\n"
-    said += "Done\nPerforming transactions"
+        return printed + "\n"
+    printed += "Done\nPerforming transactions"
     if not totals.is_complete(TRANSACTIONS):
-        return said + _dots(totals.transactions, settings) + "\n"
+        return printed + _dots(totals.transactions, settings) + "\n"
     if totals.ran_out:
-        said += _dots(totals.transactions, settings) + _OUT_OF_FILES + "Deleting files..."
+        printed += _dots(totals.transactions, settings) + _OUT_OF_FILES + "Deleting files..."
     else:
-        said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
+        printed += _dots(settings.transactions, settings) + "Done\nDeleting files..."
     if not totals.is_complete(DELETING):
-        return said + "\n"
-    return said + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
+        return printed + "\n"
+    return printed + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
 
 
 def _dots(done: int, settings: Settings) -> str:
@@ -174,7 +174,7 @@ def _verbose(totals: RunTotals) -> str:
     def data(key: str, what: str) -> str:
         return f"\t{_scaled(lines[key].count)} {what} ({_scaled(lines[key].rate)} per second)"
 
-    said = [
+    printed = [
         "Time:",
         f"\t{took.total} seconds total",
         f"\t{took.transactions} seconds of transactions ({lines['transactions'].whole} per second)",
@@ -193,7 +193,7 @@ def _verbose(totals: RunTotals) -> str:
         data("bytes read", "read"),
         data("bytes written", "written"),
     ]
-    return "".join(f"{line}\n" for line in said)
+    return "".join(f"{line}\n" for line in printed)
 
 
 def _terse(totals: RunTotals) -> str:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.report.output import make_folder
-from assay.tools.front_end import Door, FrontEnd, HostsAsked
+from assay.tools.front_end import FrontEnd, HostsAsked, RunContext
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vdbench.plan import to_plan
 from assay.tools.vdbench.settings import NAME, Settings, files_of, parse
@@ -53,9 +53,9 @@ class Vdbench(FrontEnd[Settings]):
     option_names: ClassVar[Mapping[str, str]] = {"size": "xfersize", "direct": "openflags=o_direct"}
     room_cure = "give size=, files= or sizes= less"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Read the files, and execute them as one run."""
-        return door.measure(words, files_of(words))
+        return context.measure(words, files_of(words))
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read words and parameter files."""

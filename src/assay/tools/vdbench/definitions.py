@@ -50,7 +50,7 @@ class Rd:
 
 
 @dataclasses.dataclass(frozen=True)
-class Around:
+class SharedDefinitions:
     """The definitions before the rds of a file, and what the command line sets for them."""
 
     wds: Sequence[Wd]
@@ -60,18 +60,18 @@ class Around:
     override: Override
 
 
-def read_rd(definition: Definition, own: Mapping[str, GivenParameter], around: Around) -> Rd:
+def read_rd(definition: Definition, own: Mapping[str, GivenParameter], shared: SharedDefinitions) -> Rd:
     """Read an rd; raises FrontEndError."""
-    check_host(own, around.hosts)
+    check_host(own, shared.hosts)
     times: dict[str, Any] = {name: values.seconds(own[name]) for name in _TIMES if name in own}
     if "curve" in own:
         times["curve"] = _curve(own["curve"])
-    times |= {name: value for name, value in dataclasses.asdict(around.override).items() if value is not None}
+    times |= {name: value for name, value in dataclasses.asdict(shared.override).items() if value is not None}
     rd = Rd(
         name=definition.name,
         place=definition.place,
-        wds=_wds_of(definition, own, around.wds, around.sds),
-        fwds=tuple(fwd for fwd in around.fwds if fwd.name in values.named(own["fwd"], [f.name for f in around.fwds]))
+        wds=_wds_of(definition, own, shared.wds, shared.sds),
+        fwds=tuple(fwd for fwd in shared.fwds if fwd.name in values.named(own["fwd"], [f.name for f in shared.fwds]))
         if "fwd" in own
         else (),
         loops=tuple((name, _loop(own[name], name)) for name in own if name in LOOPS),

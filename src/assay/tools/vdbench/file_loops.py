@@ -131,8 +131,8 @@ class Body:
         fwd = self._fwd
         access = plan.RandomAccess(align_bytes=fwd.transfer.align)
         if fwd.transfer.align:
-            law = size_of(fwd.transfer)
-            return _choice([(share, kind, law, access) for share, kind in _kinds(reads)])
+            size_distribution = size_of(fwd.transfer)
+            return _choice([(share, kind, size_distribution, access) for share, kind in _kinds(reads)])
         return _choice(
             [
                 (share * part, kind, float(size), access)
@@ -160,9 +160,11 @@ def _choice(leaves: Sequence[_Leaf]) -> plan.Action:
 
 def _op(leaf: _Leaf) -> plan.Do:
     _, kind, size, access = leaf
-    law = plan.Fixed(value=size) if isinstance(size, float) else size
+    size_distribution = plan.Fixed(value=size) if isinstance(size, float) else size
     where = plan.Sequential() if access is None else access
-    return plan.Do(op=plan.Op(op=kind, name=kind.value, file=plan.Slot(slot=_SLOT), access=where, size=law))
+    return plan.Do(
+        op=plan.Op(op=kind, name=kind.value, file=plan.Slot(slot=_SLOT), access=where, size=size_distribution)
+    )
 
 
 def _closed() -> plan.Action:

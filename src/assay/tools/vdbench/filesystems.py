@@ -61,15 +61,15 @@ def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
     for name in ("anchor", "depth", "width", "files", "sizes"):
         if name not in own:
             raise definition.error(f"{name}= is missing")
-    spread = own.get("distribution")
-    if spread and spread.single not in ("bottom", "all"):
-        raise spread.error("it is bottom or all")
+    distribution = own.get("distribution")
+    if distribution and distribution.single not in ("bottom", "all"):
+        raise distribution.error("it is bottom or all")
     return Fsd(
         name=definition.name,
         anchor=own["anchor"].single,
         place=definition.place,
         sizes=sizes_of(own["sizes"]),
-        is_everywhere=spread is not None and spread.single == "all",
+        is_everywhere=distribution is not None and distribution.single == "all",
         flags=values.flags(own.get("openflags")),
         **values.numbers(own, depth=(1, 64), width=(1, 1 << 20), files=(1, 1 << 32)),
         **values.numbers(own, totalsize=(1, values.MOST_BYTES), workingsetsize=(1, values.MOST_BYTES)),

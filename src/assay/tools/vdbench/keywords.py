@@ -10,7 +10,7 @@ from assay.tools.arguments import cut
 from assay.tools.option_meaning import Meaning, Noted, Refused, Table, Taken
 from assay.tools.vdbench.text import COMMAND_LINE, Definition, GivenParameter
 
-_LEAST_LETTERS = 2
+_LEAST_CHARACTERS = 2
 
 
 def _taken(*names: str, **others: str) -> dict[str, Meaning]:
@@ -217,10 +217,10 @@ class Known:
         if parameter.name in known:
             return known[parameter.name]
         begun = {known[name] for name in known if name.startswith(parameter.name)}
-        if len(begun) == 1 and len(parameter.name) >= _LEAST_LETTERS:
+        if len(begun) == 1 and len(parameter.name) >= _LEAST_CHARACTERS:
             return begun.pop()
         where = f"{kind} parameter" if kind else "parameter before the first definition"
-        if len(begun) > 1 and len(parameter.name) >= _LEAST_LETTERS:
+        if len(begun) > 1 and len(parameter.name) >= _LEAST_CHARACTERS:
             names = ", ".join(name for name in known if name.startswith(parameter.name))
             raise parameter.error(f"'{parameter.name}' may be {names}; write more of it")
         near = ", ".join(name for name in known if isinstance(known[name], Taken))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from assay.errors import FrontEndError
 from assay.plan import Untranslated
 from assay.tools.vdbench import values
-from assay.tools.vdbench.definitions import MAX, Around, Override, Rd, read_rd
+from assay.tools.vdbench.definitions import MAX, Override, Rd, SharedDefinitions, read_rd
 from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
 from assay.tools.vdbench.hosts import Hosts, named_hosts
 from assay.tools.vdbench.keywords import Known, merged
@@ -56,8 +56,8 @@ def load(
             known.note(own["priority"].written, _NO_PRIORITY)
     fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
     formats, fwds = read_fwds(merged(definitions, "fwd", known), fsds, hosts, known)
-    around = Around(wds, fwds, sds, hosts, override)
-    rds = [read_rd(*entry, around) for entry in merged(definitions, "rd", known)]
+    shared = SharedDefinitions(wds, fwds, sds, hosts, override)
+    rds = [read_rd(*entry, shared) for entry in merged(definitions, "rd", known)]
     if not rds:
         raise FrontEndError(
             source, None, "there is no rd=, so nothing would run; add one, such as rd=rd1,wd=*,iorate=max"

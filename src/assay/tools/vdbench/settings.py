@@ -79,11 +79,11 @@ def files_of(words: Sequence[str]) -> dict[str, str]:
 
 def _includes(text: str) -> Iterator[Include]:
     for number, line in enumerate(text.splitlines(), start=1):
-        said = line.strip()
-        if said.startswith("eof"):
+        stripped = line.strip()
+        if stripped.startswith("eof"):
             break
-        if said.startswith("include="):
-            yield Include(number, "".join(said.removeprefix("include=").split()[0:1]))
+        if stripped.startswith("include="):
+            yield Include(number, "".join(stripped.removeprefix("include=").split()[0:1]))
 
 
 def _texts_of(name: str, files: Files) -> Iterator[tuple[str, str]]:
@@ -191,6 +191,6 @@ def _option(word: str, rest: list[str], found: _Words) -> None:
 
 
 def _item(word: str) -> str:
-    if "=" not in word or any(letter in word for letter in " \t\n"):
+    if "=" not in word or any(character in word for character in " \t\n"):
         raise InputError(f"{NAME}: +{cut(word)}: write a parameter of rd, as name=value")
     return word

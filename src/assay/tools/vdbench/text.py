@@ -109,9 +109,9 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
             if not line.strip() or line.strip()[0] in "/#*":
                 continue
             place = SourceLine(file, number)
-            said = _before_comment(_with_variables(line.strip(), variables, place), place)
-            begun = (begun[0], begun[1] + said) if begun else (place, said)
-            if not said.endswith(","):
+            statement = _before_comment(_with_variables(line.strip(), variables, place), place)
+            begun = (begun[0], begun[1] + statement) if begun else (place, statement)
+            if not statement.endswith(","):
                 yield begun
                 begun = None
         if begun:
@@ -135,14 +135,14 @@ def _with_variables(line: str, variables: Mapping[str, str], place: SourceLine) 
 def _before_comment(line: str, place: SourceLine) -> str:
     """Cut a line at its first blank outside of quotes."""
     is_quoted = False
-    for at, letter in enumerate(line):
-        if letter == '"':
+    for at, character in enumerate(line):
+        if character == '"':
             is_quoted = not is_quoted
-        elif letter in " \t" and not is_quoted:
-            said, rest = line[:at], line[at:].strip()
-            if said.endswith(",") and "=" in rest.split(" ")[0]:
+        elif character in " \t" and not is_quoted:
+            statement, rest = line[:at], line[at:].strip()
+            if statement.endswith(",") and "=" in rest.split(" ")[0]:
                 raise place.error(f"'{cut(rest)}' follows a blank, where a comment begins; remove the blank")
-            return said
+            return statement
     if is_quoted:
         raise place.error("a quotation mark has no second one")
     return line
@@ -158,14 +158,14 @@ def parameters_in(lines: Lines) -> Iterator[GivenParameter]:
 def _items(line: str, place: SourceLine) -> Iterator[str]:
     """Cut at the commas outside of parentheses and quotes."""
     depth, begin, is_quoted = 0, 0, False
-    for at, letter in enumerate(line):
-        if letter == '"':
+    for at, character in enumerate(line):
+        if character == '"':
             is_quoted = not is_quoted
-        elif not is_quoted and letter in "()":
-            depth += 1 if letter == "(" else -1
+        elif not is_quoted and character in "()":
+            depth += 1 if character == "(" else -1
             if depth not in (0, 1):
                 raise place.error("parentheses inside parentheses" if depth > 1 else "')' without '('")
-        elif letter == "," and not depth and not is_quoted:
+        elif character == "," and not depth and not is_quoted:
             if at > begin:
                 yield line[begin:at]
             begin = at + 1

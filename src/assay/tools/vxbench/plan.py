@@ -19,7 +19,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.vxbench.settings import NAME, SLEEP, Settings, Sharing, Way, Workload
+from assay.tools.vxbench.settings import NAME, SLEEP, IoMethod, Settings, Sharing, Workload
 from assay.units import format_bytes
 
 SAMPLE_INTERVAL_S = 0.2
@@ -61,8 +61,8 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
 
 def is_one_loop(settings: Settings) -> bool:
     """Whether all workloads fit into one loop of a worker."""
-    ways = {workload.way for workload in settings.data_workloads}
-    return len(ways) == 1 and (Way.ASYNC not in ways or settings.depth == 1 or len(settings.workloads) == 1)
+    methods = {workload.method for workload in settings.data_workloads}
+    return len(methods) == 1 and (IoMethod.ASYNC not in methods or settings.depth == 1 or len(settings.workloads) == 1)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def _phase(
 def _job(
     settings: Settings, workloads: tuple[Workload, ...], file_set: plan.FileSet, name: str, repetitions: int
 ) -> plan.Job:
-    way = next(workload.way for workload in workloads if workload is not SLEEP)
-    is_queue = way is Way.ASYNC and settings.depth > 1
+    method = next(workload.method for workload in workloads if workload is not SLEEP)
+    is_queue = method is IoMethod.ASYNC and settings.depth > 1
     if is_queue:
         # A queue has nothing but I/O in its loop: the count is its stop rule.
         actions: tuple[plan.Action, ...] = (_transfer(settings, workloads[0], file_set.name),)
@@ -180,17 +180,17 @@ def _job(
         body=plan.Loop(actions=actions),
         workers=file_set.files * settings.nthreads,
         kind=plan.WorkerKind.THREAD if settings.sharing is Sharing.THREADS else plan.WorkerKind.PROCESS,
-        backend=_backend(way),
+        backend=_backend(method),
         queue_depth=settings.depth if is_queue else 1,
         open=_open_flags(settings),
         stop=stop,
     )
 
 
-def _backend(way: Way) -> plan.Backend:
-    if way is Way.ASYNC:
+def _backend(method: IoMethod) -> plan.Backend:
+    if method is IoMethod.ASYNC:
         return plan.IoUring(fallback=plan.Fallback.THREADS)
-    return plan.Mmap() if way is Way.MAPPED else plan.Psync()
+    return plan.Mmap() if method is IoMethod.MAPPED else plan.Psync()
 
 
 def _open_flags(settings: Settings) -> plan.OpenFlags:

@@ -20,7 +20,7 @@ _MOST_JOBS = 10_000
 
 
 @dataclass(frozen=True)
-class Clone:
+class JobInstance:
     """One or several workers of a job that are one job of the Plan."""
 
     settings: JobSettings
@@ -33,22 +33,24 @@ class Clone:
     phase: int
 
 
-def clones(jobs: Sequence[JobSettings]) -> list[Clone]:
+def instances(jobs: Sequence[JobSettings]) -> list[JobInstance]:
     """Make the jobs of the Plan; raises InputError where there are too many, or where what one waits for is not there."""
-    if (asked := sum(job.clones for job in jobs)) > _MOST_JOBS:
+    if (asked := sum(job.instances for job in jobs)) > _MOST_JOBS:
         raise InputError(f"fio: these are {asked} jobs, with numjobs; {_MOST_JOBS} are the most")
     phases = _phases(jobs)
-    named = [[_names(job, number) for number in range(job.clones)] for job in jobs]
+    named = [[_names(job, number) for number in range(job.instances)] for job in jobs]
     users = Counter(name for of_job in named for name in {name for names in of_job for name in names})
     taken: dict[str, int] = {}
     made = []
     for job, phase, files in zip(jobs, phases, named, strict=True):
         if _are_alike(job) and all(users[name] == 1 for names in files for name in names):
             together = tuple(dict.fromkeys(name for names in files for name in names))
-            if len(together) in {1, job.clones}:
-                made.append(Clone(job, _free(job.name, taken), 0, job.clones, together, phase))
+            if len(together) in {1, job.instances}:
+                made.append(JobInstance(job, _free(job.name, taken), 0, job.instances, together, phase))
                 continue
-        made += [Clone(job, _free(job.name, taken), number, 1, names, phase) for number, names in enumerate(files)]
+        made += [
+            JobInstance(job, _free(job.name, taken), number, 1, names, phase) for number, names in enumerate(files)
+        ]
     return made
 
 
@@ -63,7 +65,7 @@ def groups(jobs: Sequence[JobSettings]) -> list[int]:
 
 def _are_alike(job: JobSettings) -> bool:
     return (
-        job.clones > 1
+        job.instances > 1
         and job.group_reporting
         and job.files.count == 1
         and not any(job.rates)
@@ -128,17 +130,17 @@ def _phases(jobs: Sequence[JobSettings]) -> list[int]:
             at = max(base, before[-1] + 1)
         found.append(at)
     for job, phase in zip(jobs, found, strict=True):
-        beside = {other.name for other, at in zip(jobs, found, strict=True) if at == phase - 1}
-        if job.wait_for and phase and beside - {job.wait_for}:
+        same_phase = {other.name for other, at in zip(jobs, found, strict=True) if at == phase - 1}
+        if job.wait_for and phase and same_phase - {job.wait_for}:
             raise InputError(
                 f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' is not supported while"
-                f" '{cut(min(beside - {job.wait_for}))}'"
+                f" '{cut(min(same_phase - {job.wait_for}))}'"
                 " runs at the same time: the jobs of a phase are waited for together; use stonewall"
             )
     return found
 
 
-def one_value(members: Iterable[Clone], what: str, values: Iterable[object], cure: str) -> None:
+def one_value(members: Iterable[JobInstance], what: str, values: Iterable[object], cure: str) -> None:
     """Raise InputError where the jobs of a phase differ in what a phase has once."""
     first: object = None
     for member, value in zip(members, values, strict=True):

@@ -46,6 +46,6 @@ _NOTED = {
     "+z": "the latency histogram of each result: " + _IN_BUNDLE,
 }
 
-WITHOUT_EQUAL = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
+NOT_SUPPORTED = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
 NOTICES = {"D": "Using msync(MS_ASYNC) on mmap files", "Z": "Enable mmap & file I/O mixing."}
 """The lines that IOzone prints for those that are ignored."""
