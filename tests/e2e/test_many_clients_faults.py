@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.bundle import RunBundle
-from assay.cluster.roster import WATCH_S
+from assay.cluster.host_list import WATCH_S
 from e2e.faults.load import USUAL, write_load
 from e2e.faults.space import CREATING
 from e2e.many_clients import ManyClients, client_set, shared_variables

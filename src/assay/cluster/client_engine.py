@@ -33,24 +33,24 @@ class ClientEngine(Protocol):
         """End it at once; its data stays."""
 
 
-Hear = Callable[[Sequence[events.Event]], None]
+Receive = Callable[[Sequence[events.Event]], None]
 """Takes events as they come, in order."""
 Over = Callable[[str | None], None]
 """Is called once, last: the engine has ended, and what was wrong with that, if anything was."""
-StartEngine = Callable[[Plan, KeptRun, Hear, Over], ClientEngine]
+StartEngine = Callable[[Plan, KeptRun, Receive, Over], ClientEngine]
 """Starts an engine; raises AssayError where that cannot be."""
 
 
-def start_engine(plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> ClientEngine:
+def start_engine(plan: Plan, kept: KeptRun, receive: Receive, over: Over) -> ClientEngine:
     """Start the engine on a Plan; `receive` and `over` are called by a thread of its own."""
-    return _FollowedEngine(plan, kept, hear, over)
+    return _FollowedEngine(plan, kept, receive, over)
 
 
 class _FollowedEngine:
     """An engine process, and the thread that follows its stream."""
 
-    def __init__(self, plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> None:
-        self._hear, self._over = hear, over
+    def __init__(self, plan: Plan, kept: KeptRun, receive: Receive, over: Over) -> None:
+        self._receive, self._over = receive, over
         self._stops = Stops()  # never entered: signals are the client's to take
         self._error: str | None = None
         self._new: list[events.Event] = []
@@ -106,4 +106,4 @@ class _FollowedEngine:
     def _hand_on(self) -> None:
         if self._new:
             new, self._new = self._new, []
-            self._hear(new)
+            self._receive(new)

@@ -14,7 +14,7 @@ import polars as pl
 from assay import events
 from assay.bundle.contents import BUCKETS, check_events, check_rows
 from assay.bundle.tables import CLIENT, HISTOGRAMS, INTERVALS, WORKERS, Stream
-from assay.cluster.said_values import MOST, check_values
+from assay.cluster.value_limits import MOST, check_values
 from assay.plan import Plan
 from assay.units import MIB, format_bytes
 
@@ -241,9 +241,9 @@ def _check_laps(laps: events.Laps) -> None:
     _check_values(msgspec.structs.replace(laps, number=(), end_ns=(), latency_ns=()))
 
 
-def _check_values(said: events.StreamPart) -> None:
+def _check_values(values: events.StreamPart) -> None:
     try:
-        check_values(said)
+        check_values(values)
     except ValueError as error:
         raise RuleBrokenError(str(error)) from error
 

@@ -22,12 +22,12 @@ from assay.bundle.held import held
 from assay.bundle.known_until import known_until_ns, stream_until_ns
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import Stream, read_stream_at
+from assay.cluster.cleanup import removed
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 from assay.cluster.fetch_progress import FetchProgress
-from assay.cluster.forgetting import forgotten
+from assay.cluster.not_collected import with_not_collected
 from assay.cluster.observing import observers_plan
-from assay.cluster.unfetched import with_unfetched
 from assay.errors import BundleError, RunError
 from assay.own_files import scratch_folder
 from assay.units import format_seconds
@@ -63,15 +63,15 @@ def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
 
 
 def collected(
-    bundle: RunBundle, crews: Sequence[Crew], runs: Path, told: Callable[[str], None] = lambda _: None
+    bundle: RunBundle, connections: Sequence[Connection], runs: Path, report: Callable[[str], None] = lambda _: None
 ) -> Collected:
     """Fetch what the clients of connections kept of a run, and make the run whole with it, as far as that goes.
 
     Args:
         bundle: The run, held by `to_complete`.
-        crews: Clients that are connected.
+        connections: Clients that are connected.
         runs: Where a run is made that has more than a sealed one.
-        told: Receives a line now and then while much is fetched.
+        report: Receives a line now and then while much is fetched.
 
     Raises:
         BundleError: the run is damaged.
@@ -80,33 +80,33 @@ def collected(
     found = bundle.client_set()
     assert found is not None  # noqa: S101 - whoever calls has looked
     members = {member.name: member for member in found.members}
-    wanted: dict[str, Crew] = {}
+    wanted: dict[str, Connection] = {}
     whole: list[str] = []
     failed: dict[str, str] = {}
-    for crew in crews:
-        recalled = crew.recall(bundle.run_id)
-        for name in crew.stations:
+    for connection in connections:
+        recalled = connection.recall(bundle.run_id)
+        for name in connection.clients:
             if name not in members:
                 failed[name] = f"is no client of {bundle.run_id}"
             elif is_whole(bundle, members[name]):
                 whole.append(name)
             elif name in recalled.kept:
-                wanted[name] = crew
+                wanted[name] = connection
             else:
                 failed[name] = recalled.refused.get(name, f"has nothing of {bundle.run_id}")
     made, streams = bundle, dict[str, Stream]()
     with _place_for(bundle) as folder:
-        telling = FetchProgress(tuple(wanted), told)
+        telling = FetchProgress(tuple(wanted), report)
         until_ns = known_until_ns(bundle) if wanted else {}
-        for name, crew in wanted.items():
+        for name, connection in wanted.items():
             try:
                 rules = _rules_of(bundle, members[name])
-                streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0), rules)
+                streams[name] = _fetched(connection, name, folder, telling, until_ns.get(name, 0), rules)
             except (BundleError, RuleBrokenError, RunError) as error:
                 failed[name] = str(error).removeprefix(f"client '{name}': ")
     if streams:
         made = _completed(bundle, found, streams, until_ns, runs)
-    remarks = [text for name in streams for text in forgotten(wanted[name], (name,))]
+    remarks = [text for name in streams for text in removed(wanted[name], (name,))]
     return Collected(bundle=made, clients=tuple(streams), whole=tuple(whole), failed=failed, remarks=tuple(remarks))
 
 
@@ -135,7 +135,7 @@ def _rules_of(bundle: RunBundle, member: Member) -> ClientRules:
 
 
 def _fetched(  # noqa: PLR0917 - what it is of
-    crew: Crew, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
+    connection: Connection, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
 ) -> Stream:
     """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
 
@@ -157,7 +157,7 @@ def _fetched(  # noqa: PLR0917 - what it is of
         found.append(stream)
 
     into = files.of_client(folder, files.STREAMS, client)
-    crew.fetch(client, into, functools.partial(telling.look, client), check)
+    connection.fetch(client, into, functools.partial(telling.look, client), check)
     return found[0]
 
 
@@ -168,7 +168,7 @@ def _completed(
     now = _with_collected(found, streams)
     if bundle.is_sealed:
         return complete(bundle, streams, now, runs)
-    now = with_unfetched(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
+    now = with_not_collected(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
     bundle.keep_client_set(now)
     bundle.seal()
     return bundle

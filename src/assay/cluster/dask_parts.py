@@ -141,8 +141,8 @@ class _Bare:
         try:
             with contextlib.suppress(CommClosedError):
                 while True:
-                    said = await comm.read()
-                    for message in said if isinstance(said, list) else [said]:
+                    received = await comm.read()
+                    for message in received if isinstance(received, list) else [received]:
                         if (op := message.pop("op")) == _STREAM_ENDS:
                             return
                         done = self.stream_handlers[op](**(message | extra))
@@ -169,9 +169,9 @@ class LeaderServer(_Bare, Scheduler):
         """What a client sent that none sends, by Dask's address of it; it is not connected any more."""
         self.stream_handlers |= dict.fromkeys(("keep-alive", "log-event", "worker-status-change"), _ignored)
 
-    async def add_worker(self, comm: Any, **said: Any) -> None:
+    async def add_worker(self, comm: Any, **received: Any) -> None:
         """Register a client. Of what its Dask sends only its address and its name are used."""
-        address, name, card = said.get("address"), said.get("name"), (said.get("extra") or {}).get(CARD)
+        address, name, card = received.get("address"), received.get("name"), (received.get("extra") or {}).get(CARD)
         if not isinstance(address, str) or not _ADDRESS.fullmatch(address) or not isinstance(name, str):
             raise ValueError("it did not give its address")
         await super().add_worker(

@@ -37,7 +37,7 @@ _LONGEST_LINE = 1000
 _SHOWN = 300
 
 
-class _Told(msgspec.Struct):
+class _EchoAddress(msgspec.Struct):
     """The first line of an echo."""
 
     address: str
@@ -73,13 +73,13 @@ class Echo:
                 f"{program} could not be started: {reason_of(error)}; the clock here cannot be asked"
             ) from error
         try:
-            told = self._begin()
+            report = self._begin()
         except BaseException:
             self.close()
             raise
-        self.address, self.port = told.address, told.port
+        self.address, self.port = report.address, report.port
 
-    def _begin(self) -> _Told:
+    def _begin(self) -> _EchoAddress:
         assert self._process.stdin is not None  # noqa: S101 - opened as pipes above
         assert self._process.stdout is not None  # noqa: S101
         with contextlib.suppress(BrokenPipeError):  # it has ended, with its reason
@@ -87,12 +87,12 @@ class Echo:
             self._process.stdin.flush()
         line = _line_of(self._process.stdout)
         try:
-            return msgspec.json.decode(line, type=_Told)
+            return msgspec.json.decode(line, type=_EchoAddress)
         except msgspec.DecodeError as error:
             self._end()
             self._log.seek(0)
-            said = _last_line(self._log.read(_LONGEST_LINE)) or f"it printed {line[:_SHOWN]!r}"
-            raise RunError(f"no echo of the clock could be started: {said}") from error
+            reason = _last_line(self._log.read(_LONGEST_LINE)) or f"it printed {line[:_SHOWN]!r}"
+            raise RunError(f"no echo of the clock could be started: {reason}") from error
 
     def close(self) -> None:
         """End it; nothing answers afterwards."""
@@ -142,8 +142,8 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
             f"{program} could not be started: {reason_of(error)}; the clock of {whom} was not asked"
         ) from error
     if done.returncode != 0:
-        said = _last_line(done.stderr) or f"it ended with code {done.returncode}"
-        raise RunError(f"the clock of {whom} could not be read: {said}")
+        line = _last_line(done.stderr) or f"it ended with code {done.returncode}"
+        raise RunError(f"the clock of {whom} could not be read: {line}")
     try:
         asked = msgspec.json.decode(done.stdout, type=_Asked)
     except msgspec.DecodeError as error:
@@ -173,6 +173,6 @@ def _line_of(stream: IO[bytes]) -> bytes:
     return line
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode(errors="replace").strip().splitlines()
+def _last_line(line: bytes) -> str:
+    lines = line.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("assay-engine: ")[:_SHOWN] if lines else ""

@@ -68,7 +68,7 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
     Raises:
         InputError: the file cannot be read, or a host cannot be meant; with the file's line.
     """
-    is_one_word = not any(letter in text for letter in ",[=\0 ")
+    is_one_word = not any(character in text for character in ",[=\0 ")
     # os.path: a name that is too long is none of a file.
     if "/" not in text.partition(" ")[0] and not (is_one_word and os.path.isfile(text)):  # noqa: PTH113
         return _unique(((None, word) for word in _between_commas(text)), option)
@@ -117,7 +117,7 @@ def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str 
     places: dict[str, int | None] = {}
     for number, line in lines:
         for host in _hosts_of_line(line, source, number):
-            if stranger is not None and (what := _says_more(host)) is not None:
+            if stranger is not None and (what := _further_settings(host)) is not None:
                 raise FrontEndError(
                     source,
                     number,
@@ -138,22 +138,22 @@ def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str 
     return tuple(found.values())
 
 
-def _says_more(host: HostSpec) -> str | None:
+def _further_settings(host: HostSpec) -> str | None:
     """Name what a line sets for a host besides its name and address."""
-    said = {"user=": host.user, "port=": host.port, "python=": host.python}
-    return next((name for name, value in said.items() if value is not None), None)
+    settings = {"user=": host.user, "port=": host.port, "python=": host.python}
+    return next((name for name, value in settings.items() if value is not None), None)
 
 
 def _between_commas(text: str) -> Iterator[str]:
     """Part at commas, but not at those within brackets."""
     word, depth = "", 0
-    for letter in f"{text},":
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth <= 0:
+    for character in f"{text},":
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth <= 0:
             yield word.strip() or ","
             word = ""
         else:
-            word += letter
+            word += character
     if word.strip():  # a bracket that nobody closed
         yield word
 

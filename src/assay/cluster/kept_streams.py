@@ -64,7 +64,7 @@ def _folders(path: Path) -> list[Path]:
         return []
 
 
-def told_of(root: Path) -> str:
+def kept_summary(root: Path) -> str:
     """Describe in a line what is kept; empty where nothing is."""
     found = list(kept_streams(root))
     if not found:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from assay.clocks import ClockReading
 from assay.cluster.clock_rules import MOST_BOUND_NS
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 from assay.errors import RunError
 from assay.host.facts import MACHINE_ID_FACT, Fact, FactValue
 from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Reuse
@@ -21,7 +21,7 @@ _TIMES = 2
 _Facts = Mapping[str, FactValue]
 
 
-def read_first_clocks(crew: Crew) -> Mapping[str, ClockReading]:
+def read_first_clocks(connection: Connection) -> Mapping[str, ClockReading]:
     """Read every client's clock before it does anything.
 
     Raises:
@@ -29,9 +29,9 @@ def read_first_clocks(crew: Crew) -> Mapping[str, ClockReading]:
     """
     read: dict[str, ClockReading] = {}
     for _ in range(_TIMES):
-        for name, found in crew.read_clocks().items():
+        for name, found in connection.read_clocks().items():
             read[name] = min(found, read.get(name, found), key=lambda one: one.bound_ns)
-        unsure = {name: read.get(name) for name in crew.stations if not _is_sure(read.get(name))}
+        unsure = {name: read.get(name) for name in connection.clients if not _is_sure(read.get(name))}
         if not unsure:
             return read
     reasons = "; ".join(

@@ -36,7 +36,7 @@ class Relay:
         self._merges = clients > MERGED_ABOVE_CLIENTS
         self._waiting: list[events.Event] = []
 
-    def hear(self, event: events.Event) -> bool:
+    def receive(self, event: events.Event) -> bool:
         """Take an event; whether the batch is to go at once."""
         match event:
             case events.Laps():

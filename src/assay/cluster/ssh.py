@@ -136,9 +136,9 @@ class SshWorker:
             raise HostError(f"there is no {engine_version()}, and none to copy: {error}") from error
         if engine is not None:
             self._shell.use_engine(engine)
-        elif (said := await self._shell.use_copied_engine()) != engine_version():
+        elif (version := await self._shell.use_copied_engine()) != engine_version():
             raise HostError(
-                f"there is no {engine_version()}, and this machine's does not run there ({said}). Install "
+                f"there is no {engine_version()}, and this machine's does not run there ({version}). Install "
                 "the wheel 'assay-engine' there"
             )
         await self._shell.start(order.arguments(folder))

@@ -13,7 +13,7 @@ import msgspec
 from assay import __version__, events
 from assay.bundle.client_set import LONGEST_NAME, Role, is_client_name
 from assay.bundle.strict_json import decode
-from assay.cluster.said_values import check_values
+from assay.cluster.value_limits import check_values
 from assay.host.facts import Fact
 
 CARD: Final = "assay"
@@ -37,7 +37,7 @@ class Question(enum.StrEnum):
     REMOVE = "assay-remove"
 
 
-class Told(enum.StrEnum):
+class LeaderMessage(enum.StrEnum):
     """What the leader sends a client, without an answer."""
 
     BEAT = "assay-beat"
@@ -50,11 +50,11 @@ class Told(enum.StrEnum):
     """The run is over."""
 
 
-class ClientWord(enum.StrEnum):
+class ClientMessage(enum.StrEnum):
     """What a client sends of its own accord."""
 
     BEAT = "assay-alive"
-    SAID = "assay-said"
+    EVENTS = "assay-said"
     LEAVES = "assay-leaves"
     """It ends, with the reason."""
 

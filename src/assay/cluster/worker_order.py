@@ -82,25 +82,25 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def check_version(said: str) -> None:
+def check_version(printed: str) -> None:
     """Raise HostError unless `assay --version` of a host printed what it prints here."""
-    if said == f"assay {__version__}":
+    if printed == f"assay {__version__}":
         return
-    if said.startswith("assay ") and len(said.split()) == 2:
-        raise HostError(f"it has {said}, and this machine assay {__version__}: install the same version on both")
+    if printed.startswith("assay ") and len(printed.split()) == 2:
+        raise HostError(f"it has {printed}, and this machine assay {__version__}: install the same version on both")
     here = Path(sys.executable)
-    if said == "none":
+    if printed == "none":
         raise HostError(
             f"there is no assay on PATH there, nor in ~/.local/bin. Install assay {__version__} there; where that machine "
             f"shares this one's folders, 'ln -s {here.with_name('assay')} ~/.local/bin/', or name its Python in a hosts "
             f"file: HOST python={here}"
         )
-    if said.startswith(_REFUSED):
+    if printed.startswith(_REFUSED):
         raise HostError(
-            f"{said.removeprefix(_REFUSED)}: who can do that could have it do anything there. Change that, or name the "
+            f"{printed.removeprefix(_REFUSED)}: who can do that could have it do anything there. Change that, or name the "
             "Python that you mean with python=/path in a hosts file"
         )
     raise HostError(
-        f"there is no assay that runs ({said or 'it prints nothing'}). Install assay {__version__} there, and name "
+        f"there is no assay that runs ({printed or 'it prints nothing'}). Install assay {__version__} there, and name "
         "its Python with python=/path in a hosts file where it is not on PATH"
     )

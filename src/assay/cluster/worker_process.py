@@ -69,7 +69,7 @@ def run_worker(
 def _wait_for(join: Path) -> tuple[JoinFile, Path]:
     """Read the join file; a leader that is started at the same time, as by srun, may be about to write it."""
     give_up_s = time.monotonic() + JOINING_S
-    has_said = False
+    has_reported = False
     while True:
         try:
             return read_join(join)
@@ -78,9 +78,9 @@ def _wait_for(join: Path) -> tuple[JoinFile, Path]:
                 raise InputError(
                     f"{error.filename or join} is not there, and did not come in {JOINING_S:g} s; the leader makes it"
                 ) from None
-        if not has_said:
+        if not has_reported:
             sys.stderr.write(f"assay worker: {join} is not there yet; waiting for the leader to make it\n")
-            has_said = True
+            has_reported = True
         time.sleep(_LOOK_S)
 
 

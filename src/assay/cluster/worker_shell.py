@@ -63,7 +63,7 @@ class Look:
     def engine(self) -> str | None:
         """Path of an engine of this version, if there is one."""
         wanted = engine_version()
-        return next((path for said, path in self.engines if said == wanted), None)
+        return next((path for version, path in self.engines if version == wanted), None)
 
 
 def engine_version() -> str:
@@ -124,8 +124,8 @@ class WorkerShell:
             word, text = await self._next("the engines there")
             if word == "looked":
                 return Look(assay=assay, machine=machine, engines=tuple(engines))
-            said, _, path = text.partition(" /")
-            engines.append((said, f"/{path}"))
+            version, _, path = text.partition(" /")
+            engines.append((version, f"/{path}"))
 
     async def make_folder(self) -> str:
         """Have it make a folder for the worker's files, which nobody else can open or replace; raises HostError."""
@@ -174,7 +174,7 @@ class WorkerShell:
                 self._left = f"process {text} does not end: it waits for storage that does not answer"
         await self._errors_read()
         how = "its shell, or the connection to it, ended" if code is None else _how(code)
-        return f"the worker is gone: {how}{self._said()}"
+        return f"the worker is gone: {how}{self._last_lines()}"
 
     def end(self) -> None:
         """Ask it to end the worker and to remove the folder."""
@@ -193,7 +193,7 @@ class WorkerShell:
         try:
             self._channel.write(text.encode())
         except (OSError, RuntimeError) as error:
-            raise HostError(f"the shell there has ended{self._said()}") from error
+            raise HostError(f"the shell there has ended{self._last_lines()}") from error
 
     async def _expect(self, wanted: str) -> str:
         while True:
@@ -214,9 +214,9 @@ class WorkerShell:
                     if word:
                         return word, text
         except TimeoutError:
-            raise HostError(f"the shell there did not report {what} within {STEP_S:g} s{self._said()}") from None
+            raise HostError(f"the shell there did not report {what} within {STEP_S:g} s{self._last_lines()}") from None
         await self._errors_read()
-        raise HostError(f"the shell there ended before it reported {what}{self._said()}")
+        raise HostError(f"the shell there ended before it reported {what}{self._last_lines()}")
 
     def _of(self, line: str) -> tuple[str, str]:
         """Part a line of the script's in word and text; of one that is somebody else's both are empty."""
@@ -237,7 +237,7 @@ class WorkerShell:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(self._errors), 1.0)
 
-    def _said(self) -> str:
+    def _last_lines(self) -> str:
         return f": {' / '.join(self._last)}" if self._last else ""
 
     async def close(self) -> None:

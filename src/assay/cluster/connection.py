@@ -18,7 +18,7 @@ from assay.plan import Plan
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Station:
+class JoinedClient:
     """A client as it joined."""
 
     name: str
@@ -30,7 +30,7 @@ class Station:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Said:
+class ClientEvent:
     """An event of a client's engine. Of intervals this is what is shown while the run goes on, and may be several in one."""
 
     client: str
@@ -57,7 +57,7 @@ class Ended:
     error: str | None
 
 
-Heard = Said | Gone | Ended
+Received = ClientEvent | Gone | Ended
 
 Fetching = Callable[[int, int], None]
 """Receives how many bytes have come, and of how many."""
@@ -75,11 +75,11 @@ class Recalled:
     """Why nothing is known of a client, or its stream cannot be had: its engine is still at work, for instance."""
 
 
-class Crew(Protocol):
+class Connection(Protocol):
     """The clients of a run, connected."""
 
     @property
-    def stations(self) -> Mapping[str, Station]:
+    def clients(self) -> Mapping[str, JoinedClient]:
         """Those that are there, by name, in the order in which the user named them."""
 
     def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
@@ -91,13 +91,13 @@ class Crew(Protocol):
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
         """Start an engine on each client named, on its own Plan; their events come by `receive`. Raises RunError.
 
-        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is asked to `forget`.
+        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is asked to `remove_run`.
         """
 
-    def hear(self, timeout_s: float) -> Sequence[Heard]:
+    def receive(self, timeout_s: float) -> Sequence[Received]:
         """Give what has come, in the order of each client; waits for at most T where nothing has."""
 
-    def tell(self, controls: Mapping[str, events.Control]) -> None:
+    def send_controls(self, controls: Mapping[str, events.Control]) -> None:
         """Send a control line to each engine named. Those that are gone are passed over."""
 
     def read_clocks(self) -> Mapping[str, ClockReading]:
@@ -107,7 +107,7 @@ class Crew(Protocol):
         self,
         client: str,
         into: Path,
-        told: Fetching = lambda _done, _all: None,
+        report: Fetching = lambda _done, _all: None,
         check: Check = lambda _: None,
         most_bytes: int | None = None,
     ) -> None:
@@ -118,7 +118,7 @@ class Crew(Protocol):
         not fetched; None: than a bundle holds.
         """
 
-    def forget(self, client: str) -> str:
+    def remove_run(self, client: str) -> str:
         """Have a client remove what it keeps of the run: it is in a sealed one. Returns the fault, if any; never raises."""
 
     def recall(self, run_id: str) -> Recalled:

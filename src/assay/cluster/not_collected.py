@@ -12,7 +12,7 @@ from assay.bundle.client_set import ClientSet, Lost, Member
 REASON = "its leader ended before its stream was fetched"
 
 
-def with_unfetched(
+def with_not_collected(
     found: ClientSet, fetched: Collection[str], heard_ns: Callable[[str], int], now_ns: int
 ) -> ClientSet:
     """Give a set in which each client whose stream is not here is lost, and not collected.

@@ -8,7 +8,7 @@ from assay import events
 from assay.bundle.client_set import Lost, Role
 from assay.clocks import ClockReading
 from assay.cluster.client_rules import ClientRules
-from assay.cluster.crew import Station
+from assay.cluster.connection import JoinedClient
 from assay.cluster.patience import Standing
 from assay.host.facts import Fact
 
@@ -16,10 +16,10 @@ _OVER: Final = 1 << 40
 
 
 @dataclasses.dataclass
-class SetClient:
+class ClientState:
     """The leader's state of one client."""
 
-    station: Station
+    joined: JoinedClient
     facts: tuple[Fact, ...]
     rules: ClientRules
     readings: list[ClockReading] = dataclasses.field(default_factory=list)
@@ -46,7 +46,7 @@ class SetClient:
     @property
     def is_load(self) -> bool:
         """Whether it makes load, and does not only count."""
-        return self.station.role is Role.LOAD
+        return self.joined.role is Role.LOAD
 
     def standing(self) -> Standing:
         """Describe how far it is, for whoever waits for it."""

@@ -17,11 +17,11 @@ import msgspec
 
 from assay import events
 from assay.bundle.client_set import Role
-from assay.cluster.crew import Ended, Gone, Heard, Said, Station
+from assay.cluster.connection import ClientEvent, Ended, Gone, JoinedClient, Received
 from assay.cluster.dask_parts import LeaderServer, Scheduler, SchedulerPlugin
 from assay.cluster.join_file import JoinFile
 from assay.cluster.relay import SHORTEST_PERIOD_S, period_s
-from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of, is_own_version, own_versions
+from assay.cluster.wire import CARD, Card, ClientMessage, LeaderMessage, card_of, is_own_version, own_versions
 
 SUSPECT_BEATS: Final = 3
 LOST_BEATS: Final = 10
@@ -45,7 +45,7 @@ class Connected:
     """One client that is connected; times are of CLOCK_MONOTONIC."""
 
     card: Card
-    station: Station
+    joined: JoinedClient
     worker: str
     """Dask's address of it."""
     heard_ns: int
@@ -77,22 +77,22 @@ class Connected:
         return now_ns - self.heard_ns - self.pardoned_ns
 
 
-Judge = Callable[[Card], str | None]
+AdmissionRule = Callable[[Card], str | None]
 """Return why a client is not expected; None: it is."""
 
 
-class Roster(SchedulerPlugin):
+class HostList(SchedulerPlugin):
     """All clients, and their messages that nobody has asked for yet."""
 
     name = "assay-roster"
 
     def __init__(self) -> None:
         """Nobody is there yet, and all are welcome."""
-        self._is_wanted: Judge = lambda _: None
+        self._is_wanted: AdmissionRule = lambda _: None
         self.by_name: dict[str, Connected] = {}
         self.refused: dict[str, str] = {}
         """Why, by the name that each gave."""
-        self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self.received: queue.SimpleQueue[Received] = queue.SimpleQueue()
         self.batches_missed: dict[str, int] = {}
         self.period_s = SHORTEST_PERIOD_S
         self._names: dict[str, str] = {}
@@ -105,9 +105,9 @@ class Roster(SchedulerPlugin):
     def attach(self, scheduler: LeaderServer, join: JoinFile) -> None:
         """Begin to listen on a leader's server."""
         self._scheduler, self._join = scheduler, join
-        scheduler.stream_handlers[ClientWord.BEAT.value] = self._beat
-        scheduler.stream_handlers[ClientWord.SAID.value] = self._said
-        scheduler.stream_handlers[ClientWord.LEAVES.value] = self._leaves
+        scheduler.stream_handlers[ClientMessage.BEAT.value] = self._beat
+        scheduler.stream_handlers[ClientMessage.EVENTS.value] = self._take_events
+        scheduler.stream_handlers[ClientMessage.LEAVES.value] = self._leaves
 
     @property
     def token(self) -> str:
@@ -127,27 +127,27 @@ class Roster(SchedulerPlugin):
             reason = f"it did not identify itself ({error})"
         if reason is not None:
             self.refused[name] = reason
-            self.send(worker, {"op": Told.DISMISS.value, "reason": reason})
+            self.send(worker, {"op": LeaderMessage.DISMISS.value, "reason": reason})
             return
         self.refused.pop(name, None)
-        station = Station(
+        joined = JoinedClient(
             name=card.name, role=card.role, hostname=card.hello.machine.hostname, address=state.host, hello=card.hello
         )
         self._names[worker] = card.name
-        self.by_name[card.name] = Connected(card, station, worker, time.monotonic_ns())
+        self.by_name[card.name] = Connected(card, joined, worker, time.monotonic_ns())
 
-    def expect(self, judge: Judge) -> None:
+    def expect(self, rule: AdmissionRule) -> None:
         """From now on admit whom this rule expects, and dismiss who is connected and not expected."""
-        self._is_wanted = judge
+        self._is_wanted = rule
         for name, one in list(self.by_name.items()):
-            if (reason := judge(one.card)) is not None:
+            if (reason := rule(one.card)) is not None:
                 self._dismiss(name, reason)
 
     def _dismiss(self, name: str, reason: str) -> None:
         one = self.by_name.pop(name)
         del self._names[one.worker]
         self.refused[name] = reason
-        self.send(one.worker, {"op": Told.DISMISS.value, "reason": reason})
+        self.send(one.worker, {"op": LeaderMessage.DISMISS.value, "reason": reason})
 
     def loads(self) -> tuple[str, ...]:
         """Name those that make load, in the order in which they came."""
@@ -167,8 +167,8 @@ class Roster(SchedulerPlugin):
         elif not self.by_name.keys() >= expected.keys():
             return False
         self._is_wanted = lambda _: "the run has begun without it"
-        while not self.heard.empty():
-            self.heard.get_nowait()
+        while not self.received.empty():
+            self.received.get_nowait()
         return True
 
     def _refusal(self, card: Card, name: str) -> str | None:
@@ -193,13 +193,13 @@ class Roster(SchedulerPlugin):
         is_lie = fault is not None or worker in self._lies
         if not self._is_closing:
             now_ns = time.monotonic_ns()
-            self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=now_ns, is_lie=is_lie))
+            self.received.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=now_ns, is_lie=is_lie))
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
         self._is_closing = True
         for one in self.by_name.values():
-            self.send(one.worker, {"op": Told.LET_GO.value})
+            self.send(one.worker, {"op": LeaderMessage.LET_GO.value})
 
     # -- words -----------------------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Roster(SchedulerPlugin):
         if comm is not None:
             comm.send(message)
 
-    def _heard_of(self, worker: str) -> Connected | None:
+    def _note_message(self, worker: str) -> Connected | None:
         name = self._names.get(worker)
         if name is None:
             return None
@@ -218,21 +218,21 @@ class Roster(SchedulerPlugin):
         return one
 
     def _beat(self, worker: str) -> None:
-        self._heard_of(worker)
+        self._note_message(worker)
 
     def _leaves(self, worker: str, reason: str) -> None:
-        if self._heard_of(worker) is not None:
+        if self._note_message(worker) is not None:
             self._reasons[worker] = f"it left: {reason[:_LONGEST_REASON]}"
 
-    def _said(self, worker: str, **words: Any) -> None:
-        one = self._heard_of(worker)
+    def _take_events(self, worker: str, **words: Any) -> None:
+        one = self._note_message(worker)
         if one is None or words.get("run_id") != one.run_id:
             return
-        name = one.station.name
+        name = one.joined.name
         try:
             lines = words["lines"]
             one.count(len(lines), sum(map(len, lines)))
-            said = [events.decode(line) for line in lines]
+            decoded = [events.decode(line) for line in lines]
             number, is_over, error = int(words["number"]), bool(words["is_over"]), words["error"]
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as broken:
             self._lies.add(worker)
@@ -243,10 +243,10 @@ class Roster(SchedulerPlugin):
         if number != one.batches:
             self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
         one.batches = number + 1
-        for event in said:
-            self.heard.put(Said(client=name, event=event))
+        for event in decoded:
+            self.received.put(ClientEvent(client=name, event=event))
         if is_over:
-            self.heard.put(Ended(client=name, error=None if error is None else str(error)[:_LONGEST_REASON]))
+            self.received.put(Ended(client=name, error=None if error is None else str(error)[:_LONGEST_REASON]))
 
     # -- silence ---------------------------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Roster(SchedulerPlugin):
                 beat_s = time.monotonic()
                 self.period_s = max(self.period_s, period_s(len(self.by_name)))
                 for one in self.by_name.values():
-                    self.send(one.worker, {"op": Told.BEAT.value, "clients": len(self.by_name)})
+                    self.send(one.worker, {"op": LeaderMessage.BEAT.value, "clients": len(self.by_name)})
 
     def overdue(self, last_ns: int, now_ns: int) -> list[tuple[Connected, int]]:
         """Give those who have been silent for too long, and for how long; the last look was at `last_ns`.
@@ -290,16 +290,16 @@ class Roster(SchedulerPlugin):
         return [(one, silent_ns) for one, silent_ns in silent if silent_ns > LOST_BEATS * self.period_s * 1e9]
 
 
-def expected_by(expected: Mapping[str, Role] | int) -> Judge:
+def expected_by(expected: Mapping[str, Role] | int) -> AdmissionRule:
     """Make the rule of who is expected: by names with their roles, or N of any name."""
     if isinstance(expected, int):
         return lambda _: None
 
-    def judge(card: Card) -> str | None:
+    def rule(card: Card) -> str | None:
         if card.name not in expected:
             return f"nobody called '{card.name}' is expected"
         if card.role is not expected[card.name]:
             return f"it joined as {card.role.value}, and is expected as {expected[card.name].value}"
         return None
 
-    return judge
+    return rule

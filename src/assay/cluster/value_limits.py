@@ -11,9 +11,9 @@ LONGEST_TEXT: Final = 16_384
 """A path and a sentence."""
 
 
-def check_values(said: msgspec.Struct) -> None:
+def check_values(values: msgspec.Struct) -> None:
     """Look at every number and text in something; raises ValueError for one that nobody can have meant."""
-    for value in _values(msgspec.to_builtins(said)):
+    for value in _values(msgspec.to_builtins(values)):
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:
                 raise ValueError(f"a text has {len(value)} characters")

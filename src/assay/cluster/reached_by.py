@@ -7,7 +7,7 @@ from assay.cluster.asked import ClientsAsked
 from assay.cluster.hosts import HostSpec
 
 
-def ways_of(asked: ClientsAsked, clients: Iterable[str]) -> dict[str, Reached]:
+def reached_by_name(asked: ClientsAsked, clients: Iterable[str]) -> dict[str, Reached]:
     """Describe it for clients by their names."""
     hosts = {host.name: host for host in (*asked.hosts, *asked.observers)}
     return {
