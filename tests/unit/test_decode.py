@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.decode.attribution import judge
+from assay.decode.attribution import attribute
 from assay.decode.claim import Claim, Doing
 from assay.decode.decodings import Decoded, decodings
 from assay.decode.given import Given, read_given
@@ -101,7 +101,7 @@ def test_rates_above_the_buses_are_called_memory() -> None:
     )
 
     _, figures = read(text, "captured")
-    found = [judge(figure, read_given(None, None, None, "640MB/s")) for figure in figures]
+    found = [attribute(figure, read_given(None, None, None, "640MB/s")) for figure in figures]
 
     wrong = [
         verdict
@@ -344,8 +344,8 @@ def test_a_fact_moves_a_verdict_only_from_unknown() -> None:
     facts = [Given(link_bytes_per_s=125e6), Given(ram_bytes=4 << 30), Given(server_ram_bytes=8 << 30)]
     for action, rate, size in itertools.product(Doing, (1e6, 1e9), (1 << 20, 64 << 30)):
         figure = Claim(test="", action=action, bytes_per_s=rate, set_bytes=size, cpu_share=0.6, ops_per_s=None)
-        assert judge(figure, Given()).of is ServedBy.UNKNOWN
-        assert all(judge(figure, given).of is not ServedBy.STORAGE for given in facts)
+        assert attribute(figure, Given()).of is ServedBy.UNKNOWN
+        assert all(attribute(figure, given).of is not ServedBy.STORAGE for given in facts)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
-from assay.decode import told_zone
+from assay.decode import time_zone
 from assay.decode.readers import read as read_output
-from assay.decode.told_zone import zone_name
+from assay.decode.time_zone import zone_name
 from assay.errors import BundleError, InputError
 from assay.importing import keep, originals
 from assay.report.head import head_of
@@ -434,7 +434,7 @@ def test_a_machine_that_is_told_an_empty_zone_is_in_utc(
     said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
-    monkeypatch.setattr(told_zone, "_LOCALTIME", tmp_path / "localtime")
+    monkeypatch.setattr(time_zone, "_LOCALTIME", tmp_path / "localtime")
     monkeypatch.delenv("TZ", raising=False)
     assert zone_name("local") == "Europe/Berlin"
 

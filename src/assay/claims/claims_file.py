@@ -39,11 +39,11 @@ MOST_CLAIMS: Final = 1_000
 MOST_TABLES: Final = 64
 MOST_SENTENCES: Final = 20
 """Of a claim."""
-MOST_LETTERS: Final = 2_000
+MOST_CHARACTERS: Final = 2_000
 """Of a text or a note."""
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,60}")
-_BESIDE = re.compile(r"[\w-][\w.-]{0,100}")
+_FILE_NAME = re.compile(r"[\w-][\w.-]{0,100}")
 """A file next to the file of claims: a name, no path."""
 
 
@@ -151,7 +151,7 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
     for name, at in document.tables.items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{source}: tables: '{name[:60]}' is no name; letters, digits and _ make one")
-        if not _BESIDE.fullmatch(at):
+        if not _FILE_NAME.fullmatch(at):
             raise InputError(
                 f"{source}: tables.{name}: '{at[:60]}' is no file next to this one; --table names any other"
             )
@@ -167,8 +167,8 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
     if len(says) > MOST_SENTENCES:
         raise InputError(f"{where}: 'says' has {len(says)} sentences; {MOST_SENTENCES} are the most")
-    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_LETTERS:
-        raise InputError(f"{where}: a text has more than {MOST_LETTERS} characters")
+    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_CHARACTERS:
+        raise InputError(f"{where}: a text has more than {MOST_CHARACTERS} characters")
     if one.undecidable and says:
         raise InputError(f"{where}: has 'says' and 'undecidable'; give one of them")
     if not says and not one.text:
@@ -189,8 +189,10 @@ def parse_text(text: str, source: str, *, is_markdown: bool) -> tuple[ClaimsFile
     claims = _of_markdown(text) if is_markdown else ()
     if not claims:
         lines = [_BULLET.sub("", line, count=1).strip() for line in text.splitlines() if not line.startswith("#")]
-        said = [line for line in lines if line and not line.startswith("|")]
-        claims = tuple(Claimed(str(number), line[:MOST_LETTERS], (line,)) for number, line in enumerate(said, start=1))
+        texts = [line for line in lines if line and not line.startswith("|")]
+        claims = tuple(
+            Claimed(str(number), line[:MOST_CHARACTERS], (line,)) for number, line in enumerate(texts, start=1)
+        )
     _check_count(len(claims), source)
     return ClaimsFile(source, "", claims, {}, Prefixes.BOTH, is_strict=False), {}
 
@@ -210,9 +212,9 @@ def _of_markdown(text: str) -> tuple[Claimed, ...]:
         elif "claim" in columns and not all(map(_RULE.fullmatch, cells)):
             # A row may be shorter, as in every Markdown; what is longer has no column.
             row = dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
-            if said := row.get("says") or row["claim"]:
+            if texts := row.get("says") or row["claim"]:
                 id_ = row.get("id") or str(len(found) + 1)
-                found.append(Claimed(id_[:MOST_LETTERS], row["claim"][:MOST_LETTERS], (said,)))
+                found.append(Claimed(id_[:MOST_CHARACTERS], row["claim"][:MOST_CHARACTERS], (texts,)))
     return tuple(found)
 
 

@@ -51,10 +51,10 @@ class StatedUnit:
 
 def _bytes() -> dict[str, tuple[float, ...]]:
     found: dict[str, tuple[float, ...]] = {"B": (1.0,), "bit": (1 / 8,), "b": (1 / 8,)}
-    for power, letter in enumerate("KMGTP", start=1):
+    for power, prefix in enumerate("KMGTP", start=1):
         decimal, binary = 1000.0**power, 1024.0**power
-        found |= {f"{letter}iB": (binary,), f"{letter}B": (decimal, binary), f"{letter}ib": (binary / 8,)}
-        found |= {f"{letter}bit": (decimal / 8,), f"{letter}b": (decimal / 8, binary / 8)}
+        found |= {f"{prefix}iB": (binary,), f"{prefix}B": (decimal, binary), f"{prefix}ib": (binary / 8,)}
+        found |= {f"{prefix}bit": (decimal / 8,), f"{prefix}b": (decimal / 8, binary / 8)}
     return found | {"kB": found["KB"], "kbit": found["Kbit"], "kb": found["Kb"]}
 
 

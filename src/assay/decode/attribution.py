@@ -45,7 +45,7 @@ class Attribution:
     """In a sentence or two, with the arithmetic."""
 
 
-def judge(figure: Claim, given: Given) -> Attribution:
+def attribute(figure: Claim, given: Given) -> Attribution:
     """Decide what a figure is a figure of."""
     given = _of_all(given, figure.clients)
     rules = (_no_figure, _impossible, _client_cache, _client_cpu, _link, _turns, _server_cache, _latency)

@@ -26,7 +26,7 @@ class Doing(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class ToldLatency:
+class ReportedLatency:
     """Latencies as the tool reports them, in nanoseconds; None: it does not."""
 
     mean_ns: float | None = None
@@ -51,7 +51,7 @@ class Circumstances:
 
 
 @dataclasses.dataclass(frozen=True)
-class ToldCell:
+class ReportedCell:
     """Where a figure lies among those of one test with files and records of other sizes."""
 
     test: str
@@ -90,7 +90,7 @@ class Claim:
     place: tuple[str, ...] = ()
     """Key of what was measured, in parts: where Assay has a front end for the tool, as that calls phase, job and operation.
     Empty: the test's name."""
-    cell: ToldCell | None = None
+    cell: ReportedCell | None = None
     """None: it is of no such test, or the tool does not report it."""
     workers: int | None = None
     queue_depth: int | None = None
@@ -99,7 +99,7 @@ class Claim:
     moved_bytes: int | None = None
     errors: int | None = None
     seconds: float | None = None
-    latency: ToldLatency = ToldLatency()
+    latency: ReportedLatency = ReportedLatency()
     is_part: bool = False
     """One of several workers that ran at once: those of one place are parts of one figure, and no repeats."""
     objection: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.decode.attribution import judge
+from assay.decode.attribution import attribute
 from assay.decode.claim import Claim
 from assay.decode.given import Given
 from assay.outward import json_text
@@ -42,7 +42,7 @@ def decodings(tool: str, figures: Sequence[Claim], given: Given) -> Decodings:
 
 
 def _decoded(figure: Claim, given: Given) -> Decoded:
-    verdict = judge(figure, given)
+    verdict = attribute(figure, given)
     return Decoded(
         test=figure.test,
         machine=figure.during.machine,

@@ -11,7 +11,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from assay.decode.claim import Claim, ToldLatency
+from assay.decode.claim import Claim, ReportedLatency
 
 _VALUES = ("bytes_per_s", "ops_per_s", "seconds")
 
@@ -60,7 +60,7 @@ def _together(row: Sequence[Claim]) -> Claim:
         bytes_per_s=next((one.bytes_per_s for one in row if one.bytes_per_s is not None), None),
         ops_per_s=next((one.ops_per_s for one in row if one.ops_per_s is not None), None),
         seconds=next((one.seconds for one in row if one.seconds is not None), None),
-        latency=ToldLatency(**{name: ns for one in row for name, ns in _latencies(one).items()}),
+        latency=ReportedLatency(**{name: ns for one in row for name, ns in _latencies(one).items()}),
     )
 
 
@@ -82,7 +82,7 @@ def _sum(parts: Sequence[Claim]) -> Claim:
         moved_bytes=moved,
         errors=_total(part.errors for part in parts),
         seconds=seconds,
-        latency=ToldLatency(
+        latency=ReportedLatency(
             mean_ns=mean if len(known) == len(parts) else None, max_ns=_longest(part.latency.max_ns for part in parts)
         ),
         objection=next((part.objection for part in parts if part.objection), ""),

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 
 NAME = "bonnie++"
 
@@ -62,7 +62,9 @@ def _of_line(line: str) -> Iterator[Claim]:
     if not machine or not all(_is_value(field) for field in fields[at_data : at_data + 12]):
         return
     during = _during(fields)
-    longest = [_longest(field) for field in fields[_LATENCIES[len(fields)] :]] if is_flushed else [ToldLatency()] * 12
+    longest = (
+        [_longest(field) for field in fields[_LATENCIES[len(fields)] :]] if is_flushed else [ReportedLatency()] * 12
+    )
     for place, (test, action, phase) in enumerate(_TESTS):
         is_by_character = "character" in test
         yield from _figure(
@@ -119,10 +121,10 @@ def _during(fields: Sequence[str]) -> Circumstances:
     return Circumstances(version=None if is_old else fields[1][:40] or None, machine=fields[0 if is_old else 2][:200])
 
 
-def _longest(field: str) -> ToldLatency:
+def _longest(field: str) -> ReportedLatency:
     """Read the time of a test's longest operation: of those by character, of a chunk of them."""
     found = _TIME.fullmatch(field)
-    return ToldLatency(max_ns=int(found[1]) * _NS[found[2]] if found else None)
+    return ReportedLatency(max_ns=int(found[1]) * _NS[found[2]] if found else None)
 
 
 def _is_value(field: str) -> bool:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedCell
 
 NAME = "iozone"
 
@@ -106,7 +106,7 @@ def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -
                 is_direct=is_direct,
                 is_flushed=is_flushed if action is Doing.WRITE else None,
                 place=(f"{(word := _word(name))}-{file_kib}-{record_kib}", word),
-                cell=ToldCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
+                cell=ReportedCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
                 workers=1,
                 queue_depth=1,
             )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from assay.decode.claim import Circumstances, Claim, Doing
-from assay.decode.units_told import as_claim
+from assay.decode.table_units import as_claim
 
 NAME = "phoronix"
 
@@ -75,7 +75,7 @@ def _parsed(text: str) -> _Element:
         if len(open_elements[-1].parts) < _MOST_PIECES:
             open_elements[-1].parts.append(data)
 
-    def refuse(*_told: object) -> int:
+    def refuse(*_args: object) -> int:
         raise ValueError("its XML declares a document type or an entity, which a result has no use for")
 
     parser = expat.ParserCreate()
@@ -100,8 +100,8 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
     scale = result.text("Scale")
     for data in result.all("Data"):
         for entry in data.all("Entry"):
-            told = entry.text("RawString") or entry.text("Value")
-            if not told:  # the test did not run there
+            raw = entry.text("RawString") or entry.text("Value")
+            if not raw:  # the test did not run there
                 continue
             machine = entry.text("Identifier")
             during = Circumstances(
@@ -109,7 +109,7 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
                 machine=machine or None,
                 measured=_measured(systems.get(machine)),
             )
-            for value in _values(told, title):
+            for value in _values(raw, title):
                 try:
                     yield as_claim(title, _doing(title), value, scale, during)
                 except ValueError:
@@ -117,16 +117,16 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
                     yield Claim(test=named, action=Doing.MIXED, outstanding=None, during=during)
 
 
-def _values(told: str, title: str) -> list[float]:
-    values = told.split(":")
+def _values(raw: str, title: str) -> list[float]:
+    values = raw.split(":")
     if len(values) > _MOST_VALUES:
         raise ValueError(f"'{title[:60]}' has {len(values)} trials")
     try:
         found = [float(value) for value in values if value.strip()]
     except ValueError as error:
-        raise ValueError(f"the values of '{title[:60]}' are no numbers ('{told[:40]}')") from error
+        raise ValueError(f"the values of '{title[:60]}' are no numbers ('{raw[:40]}')") from error
     if not all(math.isfinite(value) and value >= 0 for value in found):
-        raise ValueError(f"a value of '{title[:60]}' is no rate and no time ('{told[:40]}')")
+        raise ValueError(f"a value of '{title[:60]}' is no rate and no time ('{raw[:40]}')")
     return found
 
 
@@ -139,5 +139,5 @@ def _measured(system: _Element | None) -> dt.datetime | None:
 
 def _doing(title: str) -> Doing:
     """Decide what a test does by the words of its title; where they name both or neither, it is unknown."""
-    said = {doing for word, doing in (("read", Doing.READ), ("write", Doing.WRITE)) if word in title.lower()}
-    return said.pop() if len(said) == 1 else Doing.MIXED
+    doings = {doing for word, doing in (("read", Doing.READ), ("write", Doing.WRITE)) if word in title.lower()}
+    return doings.pop() if len(doings) == 1 else Doing.MIXED

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 
 NAME = "vdbench"
 
@@ -90,7 +90,7 @@ def _summary(text: str) -> Iterator[Claim]:
     for start, end in zip(starts, ends, strict=True):
         section = text[start.end() : end]
         loops = _LOOPS.search(start[2] or "")
-        told = f" {loops[1].strip()}" if loops and loops[1].strip() != "None" else ""
+        loop_text = f" {loops[1].strip()}" if loops and loops[1].strip() != "None" else ""
         if _SUMMARY_HEAD.search(section) is None:
             raise ValueError(
                 f"the table of RD={start[1]} is none of raw I/O; give its flatfile.html, which names its columns"
@@ -101,7 +101,7 @@ def _summary(text: str) -> Iterator[Claim]:
                 continue
             rate, moved, _bytes, read_percent, response = (_number(cell) for cell in cells[:5])
             yield _figure(
-                f"{start[1]}{told}",
+                f"{start[1]}{loop_text}",
                 rate=rate,
                 moved=moved,
                 read_percent=read_percent,
@@ -128,7 +128,7 @@ def _figure(
         bytes_per_s=None if moved is None else moved * _MIB,
         ops_per_s=rate,
         outstanding=None,
-        latency=ToldLatency(
+        latency=ReportedLatency(
             mean_ns=response_ms * 1e6 if response_ms else None, max_ns=longest_ms * 1e6 if longest_ms else None
         ),
         during=Circumstances(measured=when),

@@ -23,7 +23,7 @@ _FARTHEST = dt.timedelta(hours=14)
 """From UTC: Kiribati."""
 _LOCALTIME = Path("/etc/localtime")
 _TIMEZONE = Path("/etc/timezone")
-_MOST_LETTERS = 128
+_MOST_CHARACTERS = 128
 
 
 def zone_name(text: str) -> str:
@@ -61,19 +61,19 @@ def zone_of(name: str) -> dt.tzinfo:
     )
 
 
-def in_utc(told: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
+def in_utc(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
     """Give a time in UTC; one without a zone is of `zone`."""
     try:
-        return (told.replace(tzinfo=zone) if told.tzinfo is None else told).astimezone(dt.UTC)
+        return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(dt.UTC)
     except OverflowError:  # the first and the last day of the calendar
-        return told.replace(tzinfo=dt.UTC)
+        return moment.replace(tzinfo=dt.UTC)
 
 
 def _own_zone() -> str:
     """Name the zone of this machine; raises InputError where it has no name."""
-    said = os.environ.get("TZ")
-    if said is not None:
-        return said.removeprefix(":") or UTC_NAME  # set and empty is UTC: tzset(3)
+    variable = os.environ.get("TZ")
+    if variable is not None:
+        return variable.removeprefix(":") or UTC_NAME  # set and empty is UTC: tzset(3)
     try:
         _, found, name = str(_LOCALTIME.readlink()).partition("zoneinfo/")
         if found and name:
@@ -84,7 +84,7 @@ def _own_zone() -> str:
         pass  # a file of its own, which does not contain its name
     try:
         with _TIMEZONE.open(encoding="ascii", errors="replace") as file:
-            name = file.readline(_MOST_LETTERS).strip()
+            name = file.readline(_MOST_CHARACTERS).strip()
     except OSError:
         name = ""
     if not name:

@@ -6,14 +6,14 @@ means KiB has a reader that corrects it; in a table the author decides which.
 
 import dataclasses
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 
 _BYTES_PER_S = {
     "B/s": 1.0,
     "bytes/s": 1.0,
-    **{f"{letter}B/s": 1000.0**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}iB/s": 1024.0**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}bit/s": 1000**power / 8 for power, letter in enumerate("kMGT", 1)},
+    **{f"{prefix}B/s": 1000.0**power for power, prefix in enumerate("KMGT", 1)},
+    **{f"{prefix}iB/s": 1024.0**power for power, prefix in enumerate("KMGT", 1)},
+    **{f"{prefix}bit/s": 1000**power / 8 for power, prefix in enumerate("kMGT", 1)},
     "kB/s": 1000.0,
 }
 """With their capitals: Mb may be megabits, and is none of these."""
@@ -47,16 +47,18 @@ UNITS = (
 
 def as_claim(test: str, action: Doing, value: float, unit: str, during: Circumstances) -> Claim:
     """Make a figure of a value; raises ValueError where its unit is unknown."""
-    said = unit.strip().replace(" per second", "/s")
-    told = said.lower()
+    name = unit.strip().replace(" per second", "/s")
+    lower = name.lower()
     about = Claim(test=test, action=action, outstanding=None, during=during)
-    if said in _BYTES_PER_S:
-        return dataclasses.replace(about, bytes_per_s=value * _BYTES_PER_S[said])
-    if told in _OPS_PER_S:
-        return dataclasses.replace(about, ops_per_s=value * _OPS_PER_S[told])
-    if told in _SECONDS:
-        return dataclasses.replace(about, seconds=value * _SECONDS[told])
-    of_time, _, which = told.partition(" ")
+    if name in _BYTES_PER_S:
+        return dataclasses.replace(about, bytes_per_s=value * _BYTES_PER_S[name])
+    if lower in _OPS_PER_S:
+        return dataclasses.replace(about, ops_per_s=value * _OPS_PER_S[lower])
+    if lower in _SECONDS:
+        return dataclasses.replace(about, seconds=value * _SECONDS[lower])
+    of_time, _, which = lower.partition(" ")
     if of_time in _LATENCY_NS and which in _PERCENTILES:
-        return dataclasses.replace(about, latency=ToldLatency(**{_PERCENTILES[which]: value * _LATENCY_NS[of_time]}))
+        return dataclasses.replace(
+            about, latency=ReportedLatency(**{_PERCENTILES[which]: value * _LATENCY_NS[of_time]})
+        )
     raise ValueError(f"the unit '{unit[:40]}' of '{test[:60]}' is none of these: {UNITS}")
