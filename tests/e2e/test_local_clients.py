@@ -282,6 +282,6 @@ def test_a_strangers_words_for_a_tool_start_no_program(assay: Assay, home: Path,
 
     refused = assay(tool, *words, check=2)
 
-    assert "is no name or IPv4 address of a host" in refused.stderr
+    assert "is not a host name or IPv4 address" in refused.stderr
     assert not (tmp_path / "was-run").exists()
     assert not home.exists()

@@ -157,7 +157,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
         ("-s 12x", "whole number"),
         ("-s 1:2:3:4:5", "at most 4"),
         ("-n 1:10:20 -r 0", "smallest file is larger"),
-        ("-n 1:0:0:100000 -r 0", "99999 are the most"),
+        ("-n 1:0:0:100000 -r 0", "the limit is 99999"),
         ("-n 1000000 -r 1000 -s 2000", "more than half"),
         ("-s 0 -n 0", "nothing is measured"),
         ("-D -s 16 -r 0", "add -f"),
@@ -171,7 +171,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
         ("/mnt/disk", "-d /mnt/disk"),
         ("--format 3.0", "1.03, 1.96, 2.00"),
         ("--format 1.03 -D", "--format 2.00"),
-        ("-x 0", "1 is the least"),
+        ("-x 0", "the minimum is 1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_a_cure(arguments: str, part: str) -> None:

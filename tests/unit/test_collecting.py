@@ -137,7 +137,7 @@ def test_why_nothing_comes_of_a_client_is_told(tmp_path: Path) -> None:
     assert found.failed == {
         "a": "its engine is still at work",
         "b": f"has nothing of {bundle.run_id}",
-        "c": f"is no client of {bundle.run_id}",
+        "c": f"is not a client of {bundle.run_id}",
     }
     assert not RunBundle.open(bundle.path).is_sealed
 
@@ -439,7 +439,7 @@ def test_who_is_no_client_of_the_run_is_refused_before_anybody_is_called(
 ) -> None:
     bundle = left_behind(tmp_path)
 
-    with pytest.raises(InputError, match=rf"'z' is no client of {bundle.run_id}, in which they are called a, b"):
+    with pytest.raises(InputError, match=rf"'z' is not a client of {bundle.run_id}, in which they are called a, b"):
         recalling.recall(bundle, asked("a", "z"), tmp_path, lambda _: None)
 
     assert reached == []

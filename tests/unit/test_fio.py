@@ -166,7 +166,7 @@ def test_a_variable_is_text_of_one_option_and_opens_nothing(tmp_path: Path) -> N
     (job,) = FRONT_END.parse(words, files).jobs
     assert (job.size.bytes, job.options["description"]) == (MIB, "x;[b]")
     assert "secret" not in " ".join(words)
-    with pytest.raises(InputError, match="line's end"):
+    with pytest.raises(InputError, match="line break"):
         FRONT_END.parse(*gathered([str(file)], {"SIZE": "1m", "TEXT": "x\nexec_prerun=id"}))
 
 

@@ -258,5 +258,5 @@ def test_terse_is_the_json_in_one_line_a_job() -> None:
 
 
 def test_a_terse_output_of_another_version_is_refused() -> None:
-    with pytest.raises(InputError, match="--terse-version is 5; 3 is there"):
+    with pytest.raises(InputError, match="--terse-version is 5; only 3 is supported"):
         FRONT_END.parse(["--minimal", "--terse-version=5", "--name=j", "--size=4k"])

@@ -95,7 +95,7 @@ def test_the_file_of_clients_is_read_and_kept_by_its_name(tmp_path: Path) -> Non
         FRONT_END.follow(words, LookedAt(seen))
         assert seen == [(words, {str(file): FOUR})]
 
-    with pytest.raises(InputError, match="is not there"):
+    with pytest.raises(InputError, match="does not exist"):
         FRONT_END.follow(["-+m", str(tmp_path / "gone")], LookedAt([]))
 
 
@@ -114,7 +114,7 @@ def test_without_clients_the_words_are_not_carried_out_here() -> None:
         (FOUR, ("-t", "2", "-F", "a", "b"), "-F names files of this machine's children"),
         ("one /a x\ntwo /b x\n", ("-t", "2", "-i", "0", "-i", "8"), "test 8 divides 2 children otherwise than 1"),
         ("one /a x\none /b x\n", ("-t", "2"), "give its children one directory"),
-        ("one a x\n", ("-t", "1"), "clients:1: 'a' is no absolute directory"),
+        ("one a x\n", ("-t", "1"), "clients:1: 'a' is not an absolute directory"),
         ("\none\n", ("-t", "1"), "clients:2: a line is 'host directory program'"),
         ("one /a x file\n", ("-t", "1"), "names a test file"),
         ("# none\n", ("-t", "1"), "names no client"),

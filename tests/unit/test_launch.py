@@ -141,7 +141,7 @@ def test_a_configuration_of_ssh_that_others_could_have_written_starts_nothing(
 
 
 def test_a_name_that_is_none_of_a_user_is_refused(join_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"^--ssh-user: '-l' is no name of a user"):
+    with pytest.raises(InputError, match=r"^--ssh-user: '-l' is not a user name"):
         launch(parse_hosts("a"), join_folder, {}, _unheard, ssh_user="-l")
 
 
@@ -193,8 +193,8 @@ def _no_key(folder: Path) -> None:
         (_outside, "is not next to it"),
         (_large, "more than 64 KiB"),
         (_link, "run.key.pem: cannot be read"),
-        (_pipe, "is no regular file"),
-        (_no_json, "is no file to join by"),
+        (_pipe, "is not a regular file"),
+        (_no_json, "is not a file to join by"),
         (_no_key, "run.key.pem: cannot be read: No such file"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_host_without_assay_is_said_with_the_words_that_help() -> None:
     beside = Path(sys.executable).with_name("assay")
     with pytest.raises(HostError, match=rf"'ln -s {beside} ~/\.local/bin/'.* HOST python={sys.executable}$"):
         check_version("none")
-    with pytest.raises(HostError, match=r"^/a/assay was not run: /a can be written by every user: who can"):
+    with pytest.raises(HostError, match=r"^/a/assay was not run: /a can be written by every user: others could"):
         check_version("refused: /a/assay was not run: /a can be written by every user")
 
 

@@ -214,7 +214,7 @@ def test_an_iteration_that_was_cut_is_in_no_number() -> None:
     lines = classic.text(run).splitlines()
 
     assert [line.split(" | ")[3] for line in lines if line.startswith("35840")] == ["1"]
-    assert "Iteration 2 did not write all its files and is in no number." in classic.stderr_notes(run)
+    assert "Iteration 2 did not write all its files and is not counted." in classic.stderr_notes(run)
 
 
 def test_the_mode_and_its_dd_are_printed_with_the_numbers() -> None:

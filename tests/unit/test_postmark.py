@@ -182,7 +182,7 @@ def test_locations_are_replaced_added_and_taken_away() -> None:
         ("set size 0", "Error: no file size low or high bounds specified"),
         ("set size 500k", "'500k' is not one or two whole numbers"),
         ("set number x", "Error: invalid number of files"),
-        ("set number 10x", "'10x' is no whole number above 0"),
+        ("set number 10x", "'10x' is not a whole number above 0"),
         ("set seed 0", "Error: invalid seed for random numbers"),
         ("set transactions -5", "Error: no transactions specified"),
         ("set transactions 3000000000", "Error: no transactions specified"),
@@ -505,7 +505,7 @@ def test_more_lines_than_anybody_writes_are_refused_also_in_files_that_load_file
     for depth in range(1, 5):
         (tmp_path / str(depth)).write_text(f"load {tmp_path / str(depth - 1)}\n" * 50)
 
-    with pytest.raises(FrontEndError, match="these are more than 100000 lines"):
+    with pytest.raises(FrontEndError, match="more than 100000 lines"):
         Conversation(Silent()).read(str(tmp_path / ("4" if is_loaded else "0")))
 
 

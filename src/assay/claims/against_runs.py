@@ -92,7 +92,7 @@ def assess(text: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant
     else:
         right = re.sub(rf"^{re.escape(about.metric)}\s+of\s+", "", sentence.claimed.right)
         if not SIDE.fullmatch(right):
-            return undecided(text, f"'{right[:40]}' names no run to hold it against")
+            return undecided(text, f"'{right[:40]}' names no run to compare with")
         arms = [runs(right), runs(about.side)]
         if arms[0].documents == arms[1].documents:
             return undecided(text, "both sides are the same runs")
@@ -164,9 +164,7 @@ def _of_label(
     if len(verdicts) > 1:
         return undecided(label, f"{unit} may count in 1000s or 1024s, and the verdict turns on it", shown)
     low, high = (figure(end / factors[0]) for end in between)
-    reason = (
-        f"{measured} ({low} to {high}), of {usable[0].result.measures.words}; true would be {span(amount.accepted)}"
-    )
+    reason = f"{measured} ({low} to {high}), of {usable[0].result.measures.words}; required: {span(amount.accepted)}"
     left_out = len(samples) - len(usable)
     if left_out:
         reason += f"; {left_out} left out, not to be trusted"
@@ -263,10 +261,10 @@ def _of_row(row: Row, sentence: Sentence, proportion: Proportion, meant: Meant, 
     if row.interval is None or row.ratio is None:
         return undecided(row.label, f"{row.verdict.words}: {row.reason} ({names})", computed)
     low, high = row.interval
-    reason = f"the ratio is {figure(row.ratio)} ({figure(low)} to {figure(high)}); true would be {span(ratios[0])}"
+    reason = f"the ratio is {figure(row.ratio)} ({figure(low)} to {figure(high)}); required: {span(ratios[0])}"
     if row.verdict is ComparisonVerdict.DIFFERENT_SMALL:
         reason += f"; {row.verdict.words}"
     verdicts = {one.verdict(low, high) for one in ratios}
     if len(verdicts) > 1:
-        return undecided(row.label, f"it depends on how it is meant: {reason}", computed)
+        return undecided(row.label, f"ambiguous: {reason}", computed)
     return AssessedSentence(says=row.label, verdict=verdicts.pop(), reason=reason, computed=computed)

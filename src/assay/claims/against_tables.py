@@ -98,7 +98,7 @@ def _amount(text: str, sentence: Sentence, amount: StatedValue, left: Quantity, 
     if sentence.over:
         found = mean_interval(np.array(values))
         if found is None:
-            return undecided(text, f"{len(values)} values: an interval takes three")
+            return undecided(text, f"no confidence interval from {len(values)} values: it needs at least 3")
         values, interval = (found.mean,), (found.low, found.high)
     verdicts = [
         of_all(
@@ -153,7 +153,7 @@ def _factors(one: StatedUnit | None, other: StatedUnit | None) -> tuple[float, .
 
 def _amount_words(computed: Computed, left: Quantity, amount: StatedValue, factor: float) -> str:
     unit = f" {computed.unit}" if computed.unit else ""
-    true = f"true would be {span(amount.accepted)}{unit}"
+    true = f"required: {span(amount.accepted)}{unit}"
     if computed.interval is not None:
         low, high = map(figure, computed.interval)
         return f"the mean of {len(left.values)} is {figure(computed.values[0])}{unit} ({low} to {high}); {true}"
@@ -219,7 +219,7 @@ class _Comparison:
         assess_with = self._repeated if self.sentence.over else self._paired
         found = [assess_with(values, factor) for values, factor in itertools.product(ratios, factors)]
         if len({one.verdict for one in found}) > 1:
-            why = f"it depends on how it is meant: {found[0].reason} / {found[-1].reason}"
+            why = f"ambiguous: {found[0].reason} / {found[-1].reason}"
             return undecided(self.text, why, found[0].computed)
         return found[0]
 
@@ -229,20 +229,20 @@ class _Comparison:
         if min(*left, *right) <= 0:
             return undecided(self.text, "a ratio is of values above 0")
         if max(len(left), len(right)) > MOST_SAMPLES:
-            return undecided(self.text, f"{len(left)} and {len(right)} repeats: {MOST_SAMPLES} of a side are the most")
+            return undecided(self.text, f"{len(left)} and {len(right)} repeats: the limit is {MOST_SAMPLES} per side")
         ratio = ratio_between(right, tuple(factor * value for value in left))
         is_time = self.left.unit is not None and self.left.unit.is_time
         word = judge_ratio(ratio, right, left, self.meant.effect, higher_is_better=not is_time)
         if ratio.low is None or ratio.high is None or not ratio.is_interval:
             counts = f"{len(left)} and {len(right)} repeats over {self.sentence.over}"
             computed = Computed(what=self._what, values=(ratio.ratio,), unit="", accepted=ends(accepted))
-            return undecided(self.text, f"{counts}: an interval takes three of each", computed)
+            return undecided(self.text, f"no confidence interval from {counts}: it needs at least 3 of each", computed)
         low, high = ratio.low, ratio.high
         p = "" if ratio.p is None else f", p {ratio.p:.2g}"
         return AssessedSentence(
             says=self.text,
             verdict=accepted.verdict(low, high),
-            reason=f"the ratio is {figure(ratio.ratio)} ({figure(low)} to {figure(high)}), {word.words}{p}; true would be"
+            reason=f"the ratio is {figure(ratio.ratio)} ({figure(low)} to {figure(high)}), {word.words}{p}; required:"
             f" {span(accepted)}",
             computed=Computed(
                 what=self._what, values=(ratio.ratio,), unit="", interval=(low, high), accepted=ends(accepted)
@@ -261,7 +261,7 @@ class _Comparison:
         if len(ratios) == 1:
             reason = self._single(left.values[0], right.values[0], ratios[0], verdict, accepted)
         else:
-            true = f"true would be {span(accepted)}"
+            true = f"required: {span(accepted)}"
             reason = _rows_words(verdicts, [figure(ratio) for ratio in ratios], left if left.rows else right, true)
             if min(ratios) > 0:
                 middle = geometric_mean(ratios)
@@ -285,8 +285,8 @@ class _Comparison:
         change = f"{100 * (ratio - 1):+.3g} %" if 1 / _FEW_TIMES < ratio < _FEW_TIMES else f"{figure(ratio)} times"
         if verdict is ClaimVerdict.NOT_DECIDABLE:
             runs = f"single values differ by {100 * self.meant.effect:g} % from run to run"
-            return f"{figure(x)} by {figure(y)} is {change}, and true would be {span(accepted)}: {runs}"
-        return f"the ratio is {figure(ratio)} ({change}); true would be {span(accepted)}"
+            return f"{figure(x)} by {figure(y)} is {change}; required: {span(accepted)}: {runs}"
+        return f"the ratio is {figure(ratio)} ({change}); required: {span(accepted)}"
 
 
 def _range_of(ratio: float, band: float) -> tuple[float, float]:
@@ -300,7 +300,7 @@ def _unless_against(verdict: ClaimVerdict) -> ClaimVerdict:
 
 
 def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | None:
-    """Explain why two sides are no numbers of one kind; None: they may be."""
+    """Explain why two sides are not numbers of one kind; None: they may be."""
     if left.unit and right.unit and left.unit.dimension is not right.unit.dimension:
         return f"'{name}' is a {left.unit.dimension.value}, '{other}' a {right.unit.dimension.value}"
     if (left.unit is None) != (right.unit is None) and not (left.is_plain or right.is_plain):

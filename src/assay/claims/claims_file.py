@@ -125,7 +125,7 @@ def parse_json(text: str, name: str, source: str) -> FactTable:
     try:
         document: Any = strict_json.decode(text.encode(), Any)
     except (ValueError, msgspec.DecodeError) as error:
-        raise InputError(f"{source}: is no JSON that can be read: {error}") from error
+        raise InputError(f"{source}: is not readable JSON: {error}") from error
     return of_json(document, name, source)
 
 
@@ -147,13 +147,13 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
         raise InputError(f"{source}: {' '.join(str(error).split())}") from error
     _check_count(sum(len(one.says) if isinstance(one.says, list) else 1 for one in document.claim), source)
     if len(document.tables) > MOST_TABLES:
-        raise InputError(f"{source}: names {len(document.tables)} tables; {MOST_TABLES} are the most")
+        raise InputError(f"{source}: names {len(document.tables)} tables; the limit is {MOST_TABLES}")
     for name, at in document.tables.items():
         if not _NAME.fullmatch(name):
-            raise InputError(f"{source}: tables: '{name[:60]}' is no name; letters, digits and _ make one")
+            raise InputError(f"{source}: tables: '{name[:60]}' is not a name; letters, digits and _ make one")
         if not _FILE_NAME.fullmatch(at):
             raise InputError(
-                f"{source}: tables.{name}: '{at[:60]}' is no file next to this one; --table names any other"
+                f"{source}: tables.{name}: '{at[:60]}' is not a file next to this one; --table names any other"
             )
     claims = tuple(_of_toml(one, number, source) for number, one in enumerate(document.claim, start=1))
     ids = [claim.id for claim in claims]
@@ -166,7 +166,7 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     where = f"{source}: claim {one.id[:60] or number}"
     says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
     if len(says) > MOST_SENTENCES:
-        raise InputError(f"{where}: 'says' has {len(says)} sentences; {MOST_SENTENCES} are the most")
+        raise InputError(f"{where}: 'says' has {len(says)} sentences; the limit is {MOST_SENTENCES}")
     if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_CHARACTERS:
         raise InputError(f"{where}: a text has more than {MOST_CHARACTERS} characters")
     if one.undecidable and says:
@@ -220,6 +220,6 @@ def _of_markdown(text: str) -> tuple[Claimed, ...]:
 
 def _check_count(count: int, source: str) -> None:
     if not count:
-        raise InputError(f"{source}: claims nothing: 'X is at least 100 MiB/s' would be a claim")
+        raise InputError(f"{source}: contains no claim, such as 'X is at least 100 MiB/s'")
     if count > MOST_CLAIMS:
-        raise InputError(f"{source}: has {count} sentences; {MOST_CLAIMS} are the most")
+        raise InputError(f"{source}: has {count} sentences; the limit is {MOST_CLAIMS}")

@@ -143,7 +143,7 @@ class _Evaluation:
         if kind == "number":
             return Quantity((float(word),), is_plain=True)
         if kind != "name":
-            raise ExpressionError(f"'{word}' has no place there")
+            raise ExpressionError(f"'{word}' is not allowed there")
         if self._next("("):
             return self._called(word)
         where = ""
@@ -158,7 +158,7 @@ class _Evaluation:
             arguments.append(self._sum())
         self._close()
         if name not in FUNCTIONS:
-            raise ExpressionError(f"'{name}' is no function; there are {', '.join(sorted(FUNCTIONS))}")
+            raise ExpressionError(f"'{name}' is not a function; there are {', '.join(sorted(FUNCTIONS))}")
         count, function = FUNCTIONS[name]
         if count is not None and len(arguments) != count:
             raise ExpressionError(f"'{name}' takes {count} {'value' if count == 1 else 'values'}")
@@ -175,7 +175,7 @@ class _Evaluation:
 
 def _finite(found: Quantity) -> Quantity:
     if not all(map(math.isfinite, found.values)):
-        raise NotThereError("its value is no finite number")
+        raise NotThereError("its value is not a finite number")
     return found
 
 
@@ -274,7 +274,7 @@ def _conditions(text: str) -> list[Callable[[Row], bool]]:
     while at < len(text):
         match = _CONDITION.match(text, at)
         if match is None or match.end() == at:
-            raise ExpressionError(f"'[{text[:60]}]' is no condition such as [filesystem=XFS, size>=512]")
+            raise ExpressionError(f"'[{text[:60]}]' is not a condition such as [filesystem=XFS, size>=512]")
         found.append(_condition(match[1], match[2], match[3].strip("'")))
         at = match.end()
     return found
@@ -298,7 +298,7 @@ def _condition(column: str, sign: str, wanted: str) -> Callable[[Row], bool]:
 
 
 def _refuse_order(column: str, sign: str, wanted: str) -> NoReturn:
-    raise NotThereError(f"'{column}{sign}{wanted}' is of what is no number")
+    raise NotThereError(f"'{column}{sign}{wanted}' compares what is not a number")
 
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -330,7 +330,7 @@ def _count(given: Sequence[Quantity]) -> Quantity:
 def _p(given: Sequence[Quantity], of: Callable[[Sequence[float], Sequence[float]], float]) -> Quantity:
     a, b = (side.values for side in given)
     if max(len(a), len(b)) > MOST_SAMPLES:
-        raise ValueError(f"{MOST_SAMPLES} values of a side are the most")
+        raise ValueError(f"the limit is {MOST_SAMPLES} values per side")
     return Quantity((of(a, b),), is_plain=True)
 
 

@@ -170,7 +170,7 @@ _SIDES = re.compile(rf"(?:(?P<bound>{_BOUND})\s+)?(?P<right>[^\d\s+-].*)")
 def parse(text: str) -> Sentence:
     """Read a sentence; raises SentenceError."""
     if len(text) > MOST_CHARACTERS:
-        raise SentenceError(f"it has {len(text)} characters; {MOST_CHARACTERS} are the most")
+        raise SentenceError(f"it has {len(text)} characters; the limit is {MOST_CHARACTERS}")
     text = " ".join(text.split()).removesuffix(".")
     clauses: dict[str, str] = {}
     while (found := _CLAUSES.search(text)) is not None and found.lastgroup not in clauses:
@@ -194,7 +194,7 @@ def _claimed(rest: str) -> StatedValue | Proportion:
     for pattern, read in _READ:
         if found := pattern.fullmatch(rest):
             return read(found)
-    raise SentenceError("the right side is no number, limit or comparison")
+    raise SentenceError("the right side is not a number, limit or comparison")
 
 
 _Found = re.Match[str]

@@ -21,7 +21,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an IP address is of this machine alone; False for what is no address."""
+    """Whether an IP address is of this machine alone; False for what is not an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -41,7 +41,7 @@ def own_address(named: str) -> str:
         if found is None:
             there = ", ".join(f"{name} {host}" for name, host in interfaces().items())
             raise InputError(
-                f"'{named}' is no IP address, and no interface of this machine that has one; there are: {there}"
+                f"'{named}' is not an IP address, and no interface of this machine that has one; there are: {there}"
             ) from None
         return found
     if address.is_unspecified or address.is_multicast:
@@ -94,7 +94,7 @@ def towards(host: str, port: int) -> str:
             return str(asking.getsockname()[0])
     except OSError as error:
         raise InputError(
-            f"no way leads from this machine to {host}: {error.strerror}; is this the network that the leader is in?"
+            f"no route from this machine to {host}: {error.strerror}; is this the network that the leader is in?"
         ) from error
 
 

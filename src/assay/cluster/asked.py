@@ -152,13 +152,13 @@ def _check_companions(observe: str | None, join: str | None, ssh_user: str | Non
 
 def _seconds(text: str, *, is_joined: bool) -> float:
     if not is_joined:
-        raise InputError("--join-wait is of workers that others start; give it with --join")
+        raise InputError("--join-wait applies to workers that others start; give it with --join")
     try:
         seconds = parse_seconds(text)
     except InputError as error:
         raise InputError(f"--join-wait {text}: {error}") from error
     if not seconds > 0:
-        raise InputError(f"--join-wait {text}: is no time to wait")
+        raise InputError(f"--join-wait {text}: is not a time to wait")
     return seconds
 
 

@@ -194,7 +194,7 @@ class ClientRules:
         """Look at times, rates, and whether each operation has its latency."""
         for column, most in (("ops", MOST_OPS_PER_S), ("bytes", MOST_BYTES_PER_S)):
             if intervals.filter(pl.col(column) > most * (1 + pl.col("dt_s"))).height:
-                raise RuleBrokenError(f"an interval has more {column} than any machine does")
+                raise RuleBrokenError(f"an interval has more {column} than any machine can do")
         if intervals.filter(pl.col("dt_s") > pl.col("t_s") + SLACK_NS / _NS_PER_S).height:
             raise RuleBrokenError("an interval is longer than the run")
         times = intervals.group_by("phase_index", "job", "operation", maintain_order=True).agg(
@@ -207,13 +207,13 @@ class ClientRules:
         n = histograms.filter(pl.col("series") == "latency").group_by(key).agg(pl.col("n").sum())
         both = ops.join(n, on=key, how="full", coalesce=True).fill_null(0)
         if both.filter(pl.col("ops") != pl.col("n")).height:
-            raise RuleBrokenError("its operations and their latencies are not as many")
+            raise RuleBrokenError("its operations and latencies differ in number")
 
 
 def _check_rate(ops: int, size_bytes: int, dt_s: float) -> None:
     for count, most, what in ((ops, MOST_OPS_PER_S, "operations"), (size_bytes, MOST_BYTES_PER_S, "bytes")):
         if count > most * (1 + dt_s):
-            raise RuleBrokenError(f"{count} {what} in {dt_s:.3g} s are more than any machine does")
+            raise RuleBrokenError(f"{count} {what} in {dt_s:.3g} s are more than any machine can do")
 
 
 def _check_counts(*counts: int) -> None:
@@ -225,7 +225,7 @@ def _check_buckets(buckets: events.Buckets) -> None:
     _check_counts(buckets.max_ns, buckets.sum_ns, *buckets.count)
     index = buckets.index
     if len(index) != len(buckets.count) or (index and not 0 <= min(index) <= max(index) < BUCKETS):
-        raise RuleBrokenError("a histogram has buckets that there are not, or without a count")
+        raise RuleBrokenError("a histogram has buckets that do not exist, or without a count")
     if len(set(index)) != len(index):
         raise RuleBrokenError("a histogram has one bucket twice")
 
@@ -237,7 +237,7 @@ def _check_laps(laps: events.Laps) -> None:
         if numbers and not 0 <= min(numbers) <= max(numbers) < MOST:
             raise RuleBrokenError(f"a lap has {min(numbers)} to {max(numbers)}")
     if not len(laps.number) == len(laps.end_ns) == len(laps.latency_ns):
-        raise RuleBrokenError("laps have not as many numbers as ends and latencies")
+        raise RuleBrokenError("laps differ in the numbers of their columns")
     _check_values(msgspec.structs.replace(laps, number=(), end_ns=(), latency_ns=()))
 
 

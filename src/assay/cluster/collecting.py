@@ -87,7 +87,7 @@ def collected(
         recalled = connection.recall(bundle.run_id)
         for name in connection.clients:
             if name not in members:
-                failed[name] = f"is no client of {bundle.run_id}"
+                failed[name] = f"is not a client of {bundle.run_id}"
             elif is_whole(bundle, members[name]):
                 whole.append(name)
             elif name in recalled.kept:
@@ -140,7 +140,7 @@ def _fetched(  # noqa: PLR0917 - what it is of
     """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
 
     Raises:
-        BundleError: it is no stream.
+        BundleError: it is not a stream.
         RuleBrokenError: it cannot be one of this run.
         RunError: it cannot be fetched, or has less than the run already has of the client.
     """

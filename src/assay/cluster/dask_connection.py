@@ -305,7 +305,7 @@ class DaskConnection:
             raise RunError(f"client '{client}' has nothing of {one.run_id}")
         most = limit_bytes(_STREAM_IN_A_BUNDLE) if most_bytes is None else most_bytes
         if not 0 <= digest.bytes <= most:
-            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; {most} are the most of this run")
+            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; the limit of this run is {most}")
         try:
             with arriving(into) as partial:
                 self._write_pieces(one, partial, digest, report)

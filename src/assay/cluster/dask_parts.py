@@ -133,7 +133,7 @@ class _Bare:
                 del handlers[name]
 
     async def handle_stream(self, comm: Any, extra: dict[str, Any] | None = None) -> None:
-        """Receive what comes on a stream; raises for what is no message of it.
+        """Receive what comes on a stream; raises for what is not a message of it.
 
         What is `extra`, such as whose stream it is, is kept: Dask lets a message claim that it is another's.
         """

@@ -152,7 +152,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
 
 
 def _joined(address: str, port: int) -> str:
-    """Write address and port as one word; what is no address goes on as it is, and is refused."""
+    """Write address and port as one word; what is not an address goes on as it is, and is refused."""
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(address).version == 6:
             return f"[{address}]:{port}"

@@ -421,7 +421,7 @@ class _Leading:
             if isinstance(fault, RunError):
                 self._keep_relayed(name, str(fault))
             else:
-                self._disbelieve(name, f"what it recorded is no stream of this run: {without_place(fault)}")
+                self._disbelieve(name, f"what it recorded is not a stream of this run: {without_place(fault)}")
         for name, lie in self._streams.clear_relayed():
             self._disbelieve(name, without_place(lie))
 

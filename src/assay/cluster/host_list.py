@@ -117,7 +117,7 @@ class HostList(SchedulerPlugin):
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
-        """Let a client in that is wanted, and dismiss any other."""
+        """Let a client in that is expected, and dismiss any other."""
         state = scheduler.workers[worker]
         name = str(state.name)[:100]
         try:
@@ -237,7 +237,7 @@ class HostList(SchedulerPlugin):
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as broken:
             self._lies.add(worker)
             self.lose(
-                one, f"it sent what is no event, or more than a client may send ({str(broken)[:_LONGEST_REASON]})"
+                one, f"it sent what is not an event, or more than a client may send ({str(broken)[:_LONGEST_REASON]})"
             )
             return
         if number != one.batches:

@@ -94,14 +94,14 @@ def hosts_of_names(names: Sequence[str], by: str) -> tuple[HostSpec, ...]:
         by: What of the words names them, for errors.
 
     Raises:
-        InputError: one is no name or address of a host.
+        InputError: one is not a name or address of a host.
     """
     if len(names) > MOST_CLIENTS:
-        raise InputError(f"{by}: these are {len(names)} hosts; {MOST_CLIENTS} are the most")
+        raise InputError(f"{by}: these are {len(names)} hosts; the limit is {MOST_CLIENTS}")
     for name in names:
         if not is_client_name(name) or not _ADDRESS.fullmatch(name):
             raise InputError(
-                f"{by}: '{_shown(name)}' is no name or IPv4 address of a host. A user, a port, a Python, ranges and a hosts "
+                f"{by}: '{_shown(name)}' is not a host name or IPv4 address. A user, a port, a Python, ranges and a hosts "
                 "file are for --hosts on your own command line"
             )
     return tuple(HostSpec(name=name, address=None if name in _LOCAL else name) for name in names)
@@ -128,11 +128,11 @@ def _unique(lines: Iterable[tuple[int | None, str]], source: str, stranger: str 
             if name in found:
                 before = f" (line {places[name]})" if places[name] is not None else ""
                 raise FrontEndError(
-                    source, number, f"the client '{name}' is there already{before}; call one 'other={name}'"
+                    source, number, f"the client '{name}' already exists{before}; call one 'other={name}'"
                 )
             found[name], places[name] = host, number
             if len(found) > MOST_CLIENTS:
-                raise FrontEndError(source, number, f"these are more than {MOST_CLIENTS} hosts")
+                raise FrontEndError(source, number, f"more than {MOST_CLIENTS} hosts")
     if not found:
         raise FrontEndError(source, None, "names no host")
     return tuple(found.values())
@@ -198,7 +198,7 @@ def _names(word: str) -> Iterator[tuple[str, str | None]]:
         if not is_client_name(one):
             raise ValueError(_about_name(one))
         if len(place) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(place):
-            raise ValueError(f"'{_shown(place)}' is no address")
+            raise ValueError(f"'{_shown(place)}' is not an address")
         is_here = place in _LOCAL and (not equals or place == _LOCAL[0])
         yield one, None if is_here else place
 
@@ -210,9 +210,9 @@ def _about_name(name: str) -> str:
     if "@" in name:
         return f"'{shown}' has a user in it: set the user with --ssh-user, or with user=NAME in a hosts file"
     if ":" in name:
-        return f"'{shown}' is no name of a client: put one in front (a={shown}), and a port as port=P in a hosts file"
+        return f"'{shown}' is not a client name: put one in front (a={shown}), and a port as port=P in a hosts file"
     return (
-        f"'{shown}' is no name of a client: letters, digits, ._-, {LONGEST_NAME} at most, a letter or digit first and last. "
+        f"'{shown}' is not a client name: letters, digits, ._-, {LONGEST_NAME} at most, a letter or digit first and last. "
         "Put one in front: NAME=ADDRESS"
     )
 
@@ -231,7 +231,7 @@ def _expanded(text: str) -> list[str]:
     for choice in choices:
         count *= len(choice)
     if count > MOST_CLIENTS:
-        raise ValueError(f"'{_shown(text)}' is {count} hosts; {MOST_CLIENTS} are the most")
+        raise ValueError(f"'{_shown(text)}' is {count} hosts; the limit is {MOST_CLIENTS}")
     return ["".join(chosen) for chosen in itertools.product(*choices)]
 
 
@@ -240,13 +240,13 @@ def _numbers(spans: str) -> list[str]:
     for span in spans.split(","):
         match = _SPAN.fullmatch(span)
         if match is None:
-            raise ValueError(f"'[{_shown(spans)}]' is no range; write [01-16] or [1,3,5]")
+            raise ValueError(f"'[{_shown(spans)}]' is not a range; write [01-16] or [1,3,5]")
         first, last = match[1], match[2] or match[1]
         if int(last) < int(first):
             raise ValueError(f"the range '{span}' ends before it begins")
         if int(last) - int(first) >= MOST_CLIENTS:
             raise ValueError(
-                f"the range '{span}' is of {int(last) - int(first) + 1} hosts; {MOST_CLIENTS} are the most"
+                f"the range '{span}' is of {int(last) - int(first) + 1} hosts; the limit is {MOST_CLIENTS}"
             )
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
         if len(found) > MOST_CLIENTS:
@@ -280,9 +280,9 @@ def _options(words: Iterable[str]) -> _Options:
 
 
 def check_user(user: str) -> None:
-    """Raise ValueError for what is no name of a user."""
+    """Raise ValueError for what is not a user name."""
     if len(user) > LONGEST_NAME or not _USER.fullmatch(user):
-        raise ValueError(f"'{_shown(user)}' is no name of a user")
+        raise ValueError(f"'{_shown(user)}' is not a user name")
 
 
 def _port(text: str) -> int:

@@ -63,14 +63,14 @@ class KeptRun:
             RunError: there is one already, or it cannot be made.
         """
         if not _is_run_id(run_id):
-            raise RunError(f"{run_id[:64]!r} can be no run's name")
+            raise RunError(f"{run_id[:64]!r} is not a valid run name")
         kept = cls(root / run_id / name)
         try:
             kept._make_folders(root)
             write_synced(kept.folder / PLAN, _NEW, 0o600, plan.to_json() + b"\n")
         except FileExistsError as error:
             raise RunError(
-                f"{kept.folder} is there already: another client of this name, or this run once more"
+                f"{kept.folder} already exists: another client of this name, or this run once more"
             ) from error
         except OSError as error:
             raise RunError(f"{kept.folder}: cannot be made: {reason_of(error)}. Nothing was measured") from error

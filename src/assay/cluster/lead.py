@@ -55,7 +55,7 @@ class Lead:
         self._host, self._port = _host_and_port(address, is_local=insecure)
         if insecure and not is_loopback(self._host):
             raise InputError(
-                f"without encryption anybody in the network of {self._host} could have the clients do anything; leave "
+                f"without encryption anybody in the network of {self._host} could control the clients; leave "
                 "--insecure out, or use 127.0.0.1 with clients on this machine alone"
             )
         self._is_insecure = insecure
@@ -138,7 +138,7 @@ class Lead:
         """
         count = expected if isinstance(expected, int) else len(expected)
         if not 0 < count <= MOST_CLIENTS:
-            raise InputError(f"these are {count} clients; 1 to {MOST_CLIENTS} are a set")
+            raise InputError(f"these are {count} clients; a run has 1 to {MOST_CLIENTS}")
         if (most := _allow_files() // _FILES_EACH) < count:
             raise RunError(
                 f"{count} clients need more open files than are allowed, which suffice for {most} (ulimit -n)"
@@ -241,7 +241,7 @@ class _Telling:
         others = "".join(f"; '{name}' was refused: {reason}" for name, reason in list(self._refused.items())[:3])
         return (
             f"{who} did not join in {timeout_s:g} s{present}{others}. Nothing was measured; does 'assay worker' run there, "
-            "and is the way from there to this machine open?"
+            "and is the network path from there to this machine open?"
         )
 
 
@@ -263,5 +263,5 @@ def _host_and_port(address: str | None, *, is_local: bool) -> tuple[str, int]:
         return own_address(address), 0
     port = int(match["port"])
     if not 0 < port < 1 << 16:
-        raise InputError(f"{address}: there is no port {port}")
+        raise InputError(f"{address}: no valid port {port}")
     return own_address(match["host"].strip("[]")), port

@@ -110,9 +110,7 @@ class Patience:
         others_s = now_s - seen.waited_s
         if seen.idle_s > max(IDLE_S, others_s):
             waited, idle = format_seconds(seen.waited_s), format_seconds(seen.idle_s)
-            return f"the others waited {waited} for it, {idle} without any work"
+            return f"the others waited {waited} for it, {idle} of that without any work"
         if seen.waited_s > max(BEHIND_S, TIMES * others_s):
-            return (
-                f"the others waited {format_seconds(seen.waited_s)} for it, and {format_seconds(others_s)} for all else"
-            )
+            return f"the others waited {format_seconds(seen.waited_s)} for it, and {format_seconds(others_s)} otherwise"
         return ""

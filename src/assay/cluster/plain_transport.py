@@ -38,7 +38,7 @@ class _Plain:
     most_bytes = FIRST_BYTES
     """Of one message; an identified peer is allowed more."""
     refused: str | None = None
-    """What came that is no message, after which the connection is closed."""
+    """What came that is not a message, after which the connection is closed."""
 
     async def read(self, deserializers: object = None) -> Any:  # noqa: ARG002 - Dask's: how to read what is not read here
         """Give the next message; raises CommClosedError where the connection ends, or has to."""
@@ -49,7 +49,7 @@ class _Plain:
             self._check_size(size)
             return decode(_only_frame(await stream.read_bytes(size)))
         except ValueError as error:
-            self.refused = f"it sent what is no message ({str(error)[:200]})"
+            self.refused = f"it sent what is not a message ({str(error)[:200]})"
             cast("Any", self).abort()
             raise CommClosedError(self.refused) from error
         except (StreamClosedError, ssl.SSLError) as error:

@@ -1,7 +1,7 @@
 """From a run, and the clients that a command line names, to a run that has what they kept.
 
-Who is no client of the run is refused before anything is started, and who is whole in it is not called. One that cannot be
-reached does not keep the others from being collected.
+Who is not a client of the run is refused before anything is started, and who is whole in it is not called. One that
+cannot be reached does not keep the others from being collected.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ def _refuse_strangers(bundle: RunBundle, found: ClientSet, asked: ClientsAsked) 
     known = {member.name for member in found.members}
     if strangers := [host.name for host in asked.hosts if host.name not in known]:
         raise InputError(
-            f"collect: '{strangers[0]}' is no client of {bundle.run_id}, in which they are called {found.named}"
+            f"collect: '{strangers[0]}' is not a client of {bundle.run_id}, in which they are called {found.named}"
         )
 
 

@@ -117,7 +117,7 @@ def check_directories(plan: Plan, share: Share, directories: Mapping[str, Path])
         )
     for client, directory in directories.items():
         if not directory.is_absolute():
-            raise InputError(f"client '{client}': '{directory}' is no absolute directory")
+            raise InputError(f"client '{client}': '{directory}' is not an absolute directory")
     if share not in _OWN_FOLDERS and len(set(directories.values())) > 1:
         raise InputError(
             f"--share {share.value} has all clients in one directory, and they have {len(set(directories.values()))}; take"
@@ -132,7 +132,7 @@ def _check_clients(clients: Sequence[str], directories: Mapping[str, Path] | Non
         raise InputError("two clients have one name; names are unique in a run")
     for client in clients:
         if not is_client_name(client):
-            raise InputError(f"{client[:80]!r} is no name of a client: letters, digits and '._-'")
+            raise InputError(f"{client[:80]!r} is not a client name: letters, digits and '._-'")
         if directories is not None and client not in directories:
             raise InputError(f"client '{client}' has no directory, and others have; name one for each")
 
@@ -189,7 +189,7 @@ def _in_own_folder(plan: Plan, client: str) -> Plan:
         directory = directory_of(target)
         if directory is None:
             raise InputError(
-                f"target '{target.name}' is no directory, so that clients have no folder of their own in it"
+                f"target '{target.name}' is not a directory, so that clients have no folder of their own in it"
             )
         # The directory is on another machine: no link is looked up here.
         targets.append(replace(target, uri=folder_of(directory, client).as_uri()))

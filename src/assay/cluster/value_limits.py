@@ -18,7 +18,7 @@ def check_values(values: msgspec.Struct) -> None:
             if len(value) > LONGEST_TEXT:
                 raise ValueError(f"a text has {len(value)} characters")
         elif not -MOST < value < MOST:
-            raise ValueError("a number is beyond all that is counted")
+            raise ValueError("a number is too large")
 
 
 def _values(data: Any) -> Iterator[int | float | str]:

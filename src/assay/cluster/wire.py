@@ -71,7 +71,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have sent."""
         if not is_client_name(self.name):
-            raise ValueError(f"{self.name[:LONGEST_NAME]!r} can be no client's name")
+            raise ValueError(f"{self.name[:LONGEST_NAME]!r} is not a valid client name")
         machine = self.hello.machine
         texts = (self.assay_version, self.token, machine.hostname, machine.kernel, self.hello.engine.version)
         if any(len(text) > _LONGEST_TEXT for text in texts):
@@ -107,7 +107,7 @@ class EchoAt(msgspec.Struct, frozen=True, tag=True):
         """Check against what the engine can ask for; raises ValueError."""
         ipaddress.ip_address(self.address)
         if not 0 < self.port < 1 << 16 or len(self.key) > _LONGEST_TEXT:
-            raise ValueError("nobody can be asked for the time there")
+            raise ValueError("no clock can be asked there")
 
 
 class RefusedByClient(msgspec.Struct, frozen=True, tag=True):
@@ -119,7 +119,7 @@ class RefusedByClient(msgspec.Struct, frozen=True, tag=True):
 def card_of(data: object) -> Card:
     """Read a card; raises ValueError where it is none."""
     if not isinstance(data, bytes) or len(data) > _LONGEST_CARD_BYTES:
-        raise ValueError("it is no client of assay")
+        raise ValueError("it is not a client of assay")
     return decode(data, Card)
 
 

@@ -50,7 +50,7 @@ class Why(enum.Enum):
     IDLE = "nothing was asked of it"
     STOPPED = "it was stopped"
     REFUSED = "the leader refused it"
-    NAME_TAKEN = "a client of this name is there already"
+    NAME_TAKEN = "a client of this name already exists"
     UNREACHABLE = "the leader cannot be reached"
 
 

@@ -68,14 +68,14 @@ def read_join_folder(folder: Path) -> dict[str, bytes]:
     except OSError as error:
         raise RunError(f"{error.filename or folder}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:
-        raise RunError(f"{folder / JOIN}: is no file to join by ({error})") from error
+        raise RunError(f"{folder / JOIN}: is not a file to join by ({error})") from error
 
 
 def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RunError(f"{path}: is no regular file")
+            raise RunError(f"{path}: is not a regular file")
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise RunError(f"{path}: has more than {_MOST_BYTES >> 10} KiB; no file to join by has")
@@ -97,7 +97,7 @@ def check_version(printed: str) -> None:
         )
     if printed.startswith(_REFUSED):
         raise HostError(
-            f"{printed.removeprefix(_REFUSED)}: who can do that could have it do anything there. Change that, or name the "
+            f"{printed.removeprefix(_REFUSED)}: others could run anything there by changing it. Change that, or name the "
             "Python that you mean with python=/path in a hosts file"
         )
     raise HostError(

@@ -135,7 +135,7 @@ def _conclude(departure: Departure, settings: ClientSettings, join: JoinFile) ->
         case Why.UNREACHABLE:
             raise RunError(
                 f"worker {name}: the leader at {join.address} did not let it in for {JOINING_S:g} s. Does it still run, is "
-                "the way there open, and is this its join folder?"
+                "the network path open, and is this its join folder?"
             )
         case Why.LEADER_GONE:
             raise RunError(f"worker {name}: the leader at {join.address} is gone{more}{kept}")

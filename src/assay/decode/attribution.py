@@ -182,7 +182,7 @@ def _latency(figure: Claim, given: Given) -> Attribution | None:
         return None
     if figure.action.is_of_data and not figure.is_direct:  # read-ahead and write-back work for several at a time
         return None
-    way = ", with the way to the server and back" if given.link_bytes_per_s is not None else ""
+    way = ", including the network round trip" if given.link_bytes_per_s is not None else ""
     why = (
         f"{format_number(rate)} a second with {at_once} at a time is {format_seconds(at_once / rate)} each{way}, and the"
         f" processor was busy for {100 * cpu:.0f} % of the time."
@@ -217,7 +217,7 @@ def _unknown(figure: Claim, given: Given) -> Attribution:
         return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
     why = "No ceiling is near and no known cache is large enough."
     if figure.set_bytes and given.ram_bytes and figure.set_bytes >= SURELY_BEYOND * given.ram_bytes:
-        why += f" The set of {format_bytes(figure.set_bytes)} is beyond the client's memory."
+        why += f" The set of {format_bytes(figure.set_bytes)} is larger than the client's memory."
     facts = {"--ram": given.ram_bytes, "--link": given.link_bytes_per_s, "--device": device}
     if missing := [option for option, value in facts.items() if value is None]:
         why += f" {', '.join(missing)} would help to decide."

@@ -37,7 +37,7 @@ def _size(option: str, text: str) -> int:
     except InputError as error:
         raise InputError(f"{option}: {error}") from error
     if size_bytes <= 0:
-        raise InputError(f"{option}: {text} is no memory size; leave it out where it is unknown")
+        raise InputError(f"{option}: {text} is not a memory size; leave it out where it is unknown")
     return size_bytes
 
 

@@ -61,4 +61,4 @@ def as_claim(test: str, action: Doing, value: float, unit: str, during: Circumst
         return dataclasses.replace(
             about, latency=ReportedLatency(**{_PERCENTILES[which]: value * _LATENCY_NS[of_time]})
         )
-    raise ValueError(f"the unit '{unit[:40]}' of '{test[:60]}' is none of these: {UNITS}")
+    raise ValueError(f"the unit '{unit[:40]}' of '{test[:60]}' is not one of these: {UNITS}")

@@ -56,7 +56,7 @@ def zone_of(name: str) -> dt.tzinfo:
             " such as +02:00"
         )
     raise InputError(
-        f"there is no time zone '{name[:40]}'; write a name such as Europe/Berlin (timedatectl list-timezones has them), an"
+        f"unknown time zone '{name[:40]}'; write a name such as Europe/Berlin (see timedatectl list-timezones), an"
         f" offset such as +02:00, or {LOCAL}"
     )
 

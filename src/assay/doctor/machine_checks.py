@@ -78,7 +78,9 @@ def _kernel_counters(hello: Hello | None) -> list[Check]:
         return []
     checks = []
     if not hello.capabilities.cachestat:
-        text = f"no cachestat ({_notes(hello, 'cachestat')}): what is in the page cache is found slowly or not at all"
+        text = (
+            f"no cachestat ({_notes(hello, 'cachestat')}): the content of the page cache is found slowly or not at all"
+        )
         checks.append(limited("page cache", text, "Linux 6.5 has it; a seccomp profile may forbid it."))
     if not hello.capabilities.schedstat:
         text = (
@@ -96,7 +98,7 @@ def _clock(value: Mapping[str, FactValue]) -> Check:
         )
     if source in _FAST_CLOCKS:
         return ok("clock", f"clock source {source}")
-    text = f"clock source {source}: reading the time costs a system call, which fast storage will show"
+    text = f"clock source {source}: reading the time costs a system call, which shows on fast storage"
     return limited("clock", text, "Boot with a working TSC (clocksource=tsc), or look at the finding 'timer-share'.")
 
 
@@ -109,7 +111,7 @@ def _cpu(value: Mapping[str, FactValue]) -> Check:
         text = f"this control group may use {limit:g} of {usable} CPUs: many workers measure that limit"
         return limited("CPU", text, "Raise the CPU limit of the container or service.")
     if isinstance(load, float) and isinstance(usable, int) and load > usable / 2:
-        text = f"load average {load:g} on {usable} usable CPUs: others are at work"
+        text = f"load average {load:g} on {usable} usable CPUs: other programs are active"
         return limited("CPU", text, "Stop them, or wait; repeat the run and compare.")
     if isinstance(governors, tuple) and set(governors) & _SLOW_GOVERNORS:
         text = f"frequency governor {', '.join(governors)}: latency depends on how busy the CPU was before"
@@ -129,7 +131,7 @@ def _throttles(value: Mapping[str, FactValue]) -> list[Check]:
     limits = value.get("host.cgroup.io_limits")
     if isinstance(limits, tuple) and limits:
         text = (
-            f"the kernel throttles this control group's block I/O ({', '.join(limits)}): the number will be that limit"
+            f"the kernel throttles this control group's block I/O ({', '.join(limits)}): the result will be that limit"
         )
         return [limited("I/O limit", text, "Remove the limit, or report it with the number.")]
     return []
@@ -142,7 +144,7 @@ def _energy(value: Mapping[str, FactValue]) -> Check:
     if can_read is False:
         return limited(
             "energy",
-            "the processors' own meters are for root alone: joules are null",
+            "only root can read the processors' own meters: joules are null",
             "Run as root, or read a power meter during the run and give its file to 'assay show --energy'.",
         )
     return ok("energy", "no meter in this machine; the file of a power meter can be given to 'assay show --energy'")
@@ -151,7 +153,7 @@ def _energy(value: Mapping[str, FactValue]) -> Check:
 def _virtual(value: Mapping[str, FactValue]) -> list[Check]:
     if value.get("host.virtualisation.is_virtual") is not True:
         return []
-    text = "this is a virtual machine: caches, limits and neighbours on its host are not seen from here"
+    text = "this is a virtual machine: caches, limits and neighbours on its host are not visible from here"
     return [limited("virtualisation", text, "Repeat runs at other times; ask what the host caches and limits.")]
 
 

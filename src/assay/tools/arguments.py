@@ -53,7 +53,7 @@ def whole_number(text: str, name: str, *, most: float = _LARGEST) -> int:
     """
     number = digits(text)
     if number is None or number < 1:
-        raise InputError(f"{name} is '{cut(text)}'; it is a whole number of 1 or more, without a unit")
+        raise InputError(f"{name} is '{cut(text)}'; it must be a whole number of 1 or more, without a unit")
     if number > most:
-        raise InputError(f"{name} is {number}; {most:.0f} is the most")
+        raise InputError(f"{name} is {number}; the limit is {most:.0f}")
     return number

@@ -86,4 +86,4 @@ def _read(tool: str, name: str, what: str, *, follows: bool = True) -> str:
     try:
         return read_text("/dev/stdin" if name == "-" else name, what, follows=follows)
     except FileNotFoundError:
-        raise InputError(f"{tool}: the {what} '{cut(name)}' is not there") from None
+        raise InputError(f"{tool}: the {what} '{cut(name)}' does not exist") from None

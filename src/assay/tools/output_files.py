@@ -57,7 +57,7 @@ def check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"the folder {folder} does not exist; make it, or name another")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise RunError(f"in {folder} you can make no files; name another folder")
+        raise RunError(f"you cannot create files in {folder}; name another folder")
 
 
 def check_writable(path: Path) -> None:

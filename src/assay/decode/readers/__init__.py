@@ -69,17 +69,17 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
             raise InputError(f"{source}: is an output of {name}, but {error}") from error
         if figures is not None:
             if not figures:
-                raise InputError(f"{source}: is an output of {name} without a figure")
+                raise InputError(f"{source}: is an output of {name} without a result")
             if len(figures) > MOST_FIGURES:
-                raise InputError(f"{source}: has more than {MOST_FIGURES} figures, which are the most. Take it apart")
+                raise InputError(f"{source}: has more than {MOST_FIGURES} figures. Split it")
             return name, figures
     if tool is not None:
         raise InputError(
-            f"{source}: is no output of {tool} in a supported format. Give it the whole of what the tool printed"
+            f"{source}: is not an output of {tool} in a supported format. Give it the whole of what the tool printed"
         )
     known = ", ".join(names)
     raise InputError(
-        f"{source}: is no output in a supported format: {known}. Give it the whole of what the tool printed"
+        f"{source}: is not an output in a supported format: {known}. Give it the whole of what the tool printed"
     )
 
 
@@ -108,4 +108,4 @@ def check_size(text: str, source: str) -> None:
     lines -= text.count("\r\n")
     for found, most, what in ((lines, MOST_LINES, "lines"), (values, MOST_VALUES, "values")):
         if found > most:
-            raise InputError(f"{source}: has {found} {what}; {most} are the most. Take it apart")
+            raise InputError(f"{source}: has {found} {what}; the limit is {most}. Split it")

@@ -207,7 +207,7 @@ def _json_phases(text: str) -> list[_Phase] | None:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"its JSON is broken after {len(documents)} phases ({str(error)[:100]})") from error
         if not (isinstance(document, dict) and "phase_type" in document and "last_done" in document):
-            raise ValueError(f"document {len(documents) + 1} of its JSON is no phase")
+            raise ValueError(f"document {len(documents) + 1} of its JSON is not a phase")
         documents.append(document)
     return [_json_phase(document) for document in documents]
 

@@ -60,7 +60,7 @@ def read(text: str) -> Iterable[Claim] | None:
     if command is None or _PROGRAM.search(text) is None:
         return None
     if _UNITS not in text:
-        raise ValueError(f"it is not in kBytes/sec ('{_UNITS}' is wanted: leave -O and -N out)")
+        raise ValueError(f"it is not in kBytes/sec ('{_UNITS}' is required: leave -O and -N out)")
     words = _words(command[1])
     flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
     is_direct, is_flushed = "I" in flags, "e" in flags or "o" in flags

@@ -1,7 +1,7 @@
 """Phoronix Test Suite: its `composite.xml`, with a test a `Result` and a system an `Entry`.
 
-`RawString` has the value of each trial, with colons between them: these are repeats. A test whose unit (`Scale`) is no rate
-of data or operations and no time is there without a value. MB/s are taken as 10^6 bytes a second.
+`RawString` has the value of each trial, with colons between them: these are repeats. A test whose unit (`Scale`) is not
+a rate of data or operations and no time is there without a value. MB/s are taken as 10^6 bytes a second.
 
 The file may be anybody's: a document type or an entity is refused as such, so nothing is expanded or fetched.
 """
@@ -76,7 +76,7 @@ def _parsed(text: str) -> _Element:
             open_elements[-1].parts.append(data)
 
     def refuse(*_args: object) -> int:
-        raise ValueError("its XML declares a document type or an entity, which a result has no use for")
+        raise ValueError("its XML declares a document type or an entity, which is not allowed")
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -124,9 +124,9 @@ def _values(raw: str, title: str) -> list[float]:
     try:
         found = [float(value) for value in values if value.strip()]
     except ValueError as error:
-        raise ValueError(f"the values of '{title[:60]}' are no numbers ('{raw[:40]}')") from error
+        raise ValueError(f"the values of '{title[:60]}' are not numbers ('{raw[:40]}')") from error
     if not all(math.isfinite(value) and value >= 0 for value in found):
-        raise ValueError(f"a value of '{title[:60]}' is no rate and no time ('{raw[:40]}')")
+        raise ValueError(f"a value of '{title[:60]}' is not a rate or a time ('{raw[:40]}')")
     return found
 
 

@@ -119,5 +119,5 @@ def _value(cell: str, number: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ValueError(f"'{cell[:40]}' in its line {number} is no rate and no time")
+        raise ValueError(f"'{cell[:40]}' in its line {number} is not a rate or a time")
     return value

@@ -93,7 +93,7 @@ def _summary(text: str) -> Iterator[Claim]:
         loop_text = f" {loops[1].strip()}" if loops and loops[1].strip() != "None" else ""
         if _SUMMARY_HEAD.search(section) is None:
             raise ValueError(
-                f"the table of RD={start[1]} is none of raw I/O; give its flatfile.html, which names its columns"
+                f"the table of RD={start[1]} is not of raw I/O; give its flatfile.html, which names its columns"
             )
         for mean in _SUMMARY_MEAN.finditer(section):
             cells = mean[3].split()

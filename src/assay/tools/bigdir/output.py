@@ -125,7 +125,7 @@ def _ends(found: Steps) -> list[str]:
         )
     words.append("The CSV's create time is a mean since the first entry: it hides most of what happens late.")
     if settings.entries_left:
-        words.append(f"The last {settings.entries_left} entries were made, not listed: they are no whole step.")
+        words.append(f"The last {settings.entries_left} entries were made, not listed: they do not fill a step.")
     short = [client.name for client in found.clients if len(client.making_ns) < settings.steps]
     if short:
         words.append(
@@ -142,7 +142,7 @@ def _contention(found: Steps) -> list[str]:
     sentence = f"The CSV is the mean over {len(found.clients)} clients, which started together."
     if until < reached:
         sentence += (
-            f" All were at work up to {until} entries; beyond it some were through and the others had the storage to"
+            f" All were at work up to {until} entries; after that some had finished, and the others had the storage to"
             " themselves, so later times are not those of the full load."
         )
     return [sentence]

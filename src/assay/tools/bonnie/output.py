@@ -64,7 +64,7 @@ def _notes(settings: Settings) -> Iterator[str]:
     if settings.is_direct:
         yield "bonnie -D: as in the original only block writes are direct; all else goes through the page cache"
     if settings.concurrency > 1:
-        yield f"bonnie -c {settings.concurrency}: a label, as in the original; one run was going on, not more"
+        yield f"bonnie -c {settings.concurrency}: only a label, as in the original; one run was active"
     if settings.is_old and settings.size_mib and not settings.has_fsync:
         yield (
             "bonnie 1.03 does not flush before it closes: its write rates hold what the cache took, and are not comparable "

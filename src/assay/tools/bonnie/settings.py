@@ -208,7 +208,7 @@ def _check(settings: Settings) -> None:
     if settings.size_mib == 0 and settings.number == 0 and settings.semaphores is None:
         raise InputError("bonnie -s 0 -n 0: both parts are skipped, so nothing is measured; leave one of them out")
     if (settings.size_mib or 0) * MIB % settings.chunk_bytes:
-        raise InputError(f"bonnie -s: {settings.size_mib} MiB are no whole number of chunks")
+        raise InputError(f"bonnie -s: {settings.size_mib} MiB are not a whole number of chunks")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -221,12 +221,12 @@ def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factor
     suffix = match[2].lower() if match else ""
     if match is None or (suffix and suffix not in factors):
         with_suffix = f", or one with {', '.join(factors)} at its end" if factors else ""
-        raise InputError(f"bonnie -{letter} '{cut(text)}': this is a whole number{with_suffix}")
+        raise InputError(f"bonnie -{letter} '{cut(text)}': it must be a whole number{with_suffix}")
     value = int(match[1]) * factors.get(suffix, 1)
     if value < least:
-        raise InputError(f"bonnie -{letter} '{text}': {least} is the least")
+        raise InputError(f"bonnie -{letter} '{text}': the minimum is {least}")
     if value > most:
-        raise InputError(f"bonnie -{letter} '{text}': {most:.0f} is the most")
+        raise InputError(f"bonnie -{letter} '{text}': the limit is {most:.0f}")
     return value
 
 
@@ -276,7 +276,7 @@ def _read_n(value: str) -> dict[str, Any]:
             "n", parts[4], least=1, most=NUMBERS["chunk_bytes"].most, factors={"k": KIB, "m": MIB}
         )
     if settings.get("directories", 1) > MOST_DIRECTORIES:
-        raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; {MOST_DIRECTORIES} are the most")
+        raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; the limit is {MOST_DIRECTORIES}")
     if settings.get("min_bytes", 0) > max(settings.get("max_bytes", 0), 0):
         raise InputError(f"bonnie -n '{value}': the smallest file is larger than the largest")
     return settings

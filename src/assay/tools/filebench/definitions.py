@@ -180,7 +180,7 @@ class Definitions:
             self._flowops += 1
             if self._flowops > _MOST_FLOWOPS:
                 self._refuse(
-                    statement.line, f"near 'flowop {cut(statement.kind)}': {_MOST_FLOWOPS} flowops are the most"
+                    statement.line, f"near 'flowop {cut(statement.kind)}': the limit is {_MOST_FLOWOPS} flowops"
                 )
             if statement.kind in TYPES:
                 made.append(self._flowop(statement, scope, prefix, files))

@@ -106,7 +106,7 @@ def _check_nesting(text: str, source: str) -> None:
         depth += 1 if found[0] in "{(" else -1
         if depth > MOST_NESTED:
             line = text.count("\n", 0, found.start()) + 1
-            raise FrontEndError(source, line, f"braces are {depth} deep in each other; {MOST_NESTED} are the most")
+            raise FrontEndError(source, line, f"braces are {depth} deep in each other; the limit is {MOST_NESTED}")
 
 
 def _refusal(error: UnexpectedInput, text: str, source: str) -> FrontEndError:

@@ -116,7 +116,7 @@ def planned(workload: Personality, source: str) -> Planned:
             raise FrontEndError(
                 source,
                 group.thread.line,
-                f"these are more than {_MOST_JOBS} threads that wait by name; use fewer instances",
+                f"more than {_MOST_JOBS} threads that wait by name; use fewer instances",
             )
     return Planned(
         jobs=tuple(jobs),

@@ -159,7 +159,7 @@ def _rounded(source: Continuous, round_to: float, low: float | None, high: float
     end = _quantile(source, 1 - _TAIL)
     first, last = math.floor(source.least / round_to), math.ceil(end / round_to)
     if last - first >= _MOST_ROWS:
-        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; the limit is {_MOST_ROWS}")
     weights: dict[float, float] = {}
     below = 0.0
     for multiple in range(first, last + 1):
@@ -247,7 +247,7 @@ def _of_table(randvar: RandVar) -> plan.Distribution:
         for _, value, weight in _rounded_row(low, high, randvar.round):
             weights[value] = weights.get(value, 0.0) + share * weight
     if len(weights) > _MOST_ROWS:
-        raise ValueError(f"rounding to {randvar.round:g} gives {len(weights)} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {randvar.round:g} gives {len(weights)} values; the limit is {_MOST_ROWS}")
     return _table([(weight, value, value) for value, weight in sorted(weights.items())])
 
 
@@ -255,7 +255,7 @@ def _rounded_row(low: float, high: float, round_to: float) -> list[Row]:
     """Multiples that draws between two bounds are rounded to: their number, they themselves, their share."""
     first, last = math.floor(low / round_to + 0.5), math.floor(high / round_to + 0.5)
     if last - first > _MOST_ROWS:
-        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; the limit is {_MOST_ROWS}")
     if high <= low:
         return [(first, first * round_to, 1.0)]
     edges = [low, *((multiple + 0.5) * round_to for multiple in range(first, last)), high]

@@ -62,7 +62,7 @@ def _check_loops(job: JobSettings, length: int, count: int) -> None:
     is_in_row = not job.is_random and job.step_bytes >= 0 and job.has_one_size and count == 1
     if not is_in_row or (job.reads and job.writes) or job.size.io_bytes > -(-length // step) * job.most_bytes:
         raise InputError(
-            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, no more than one"
+            f"fio: {job.where}: 'io_size' with loops needs sequential blocks of one size, and no more than one"
             " pass of one file; give one of them, or a smaller io_size"
         )
 

@@ -56,7 +56,7 @@ def rates(given: JobOptions) -> tuple[Rate, Rate]:
     """Read what holds reads and writes back."""
     process = given.text("rate_process", "linear")
     if process not in {"linear", "poisson"}:
-        raise given.fault("rate_process", "is none of linear and poisson")
+        raise given.fault("rate_process", "must be linear or poisson")
 
     def both(name: str) -> tuple[int, int]:
         return given.each(name, 0, lambda text: values.size(text or "0", given.kb_base))
@@ -102,14 +102,14 @@ def _distribution(text: str, *, moves_on: bool) -> RandomDistribution:
         raise values.BadValueError("is supported up to 0.5 only, where that share of the range gets all other accesses")
     limit = NUMBERS["theta"]
     if kind == "zipf" and not (limit.holds(parameter) and parameter != 1):
-        raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")
+        raise values.BadValueError("must be from 0.01 to 10, and not 1, for which zipf is undefined")
     return RandomDistribution(kind=kind, parameter=parameter)
 
 
 def _blocks(text: str) -> tuple[int, ...]:
     found = tuple(values.whole(part.strip(), 0, _HIGHEST_BLOCK) for part in text.split(","))
     if len(found) > _MOST_BLOCKS:
-        raise values.BadValueError(f"has {len(found)} blocks; {_MOST_BLOCKS} are the most")
+        raise values.BadValueError(f"has {len(found)} blocks; the limit is {_MOST_BLOCKS}")
     return found
 
 
@@ -124,7 +124,7 @@ def _zones(text: str) -> tuple[tuple[float, float, float], ...]:
         found.append((float(values.percentage(weight)), at / 100, end / 100))
         at = end
     if at != 100 or sum(zone[0] for zone in found) != 100:
-        raise values.BadValueError("has zones or shares that add up to something else than 100 %")
+        raise values.BadValueError("has zones or shares that do not add up to 100 %")
     return tuple(zone for zone in found if zone[0] > 0)
 
 

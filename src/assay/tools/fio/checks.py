@@ -19,7 +19,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
             "is not supported for a worker with several I/Os in flight; use iodepth=1",
         ),
         ("thinktime_spin", busy_us > pause_us, "is longer than thinktime"),
-        ("thinktime", pause_us > 0 and any(job.rates), "and a rate go together in no job; give one of them"),
+        ("thinktime", pause_us > 0 and any(job.rates), "and a rate cannot be combined in a job; give one of them"),
         (
             "rate",
             job.reads and job.writes and any(job.rates) and not _is_mix_of_rates(job),
@@ -33,7 +33,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "rate_process",
             any(rate.is_poisson and rate.bytes_per_s for rate in job.rates) and not job.has_one_size,
-            "goes with one block size here; give bs",
+            "needs one block size; give bs",
         ),
         (
             "ramp_time",
@@ -50,7 +50,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "rw",
             job.step_bytes < 0 and (not job.has_one_size or job.step_bytes != -2 * job.most_bytes),
-            "goes back by something else than one block, which is not supported; use -2 * bs, such as read:-8k with 4k",
+            "steps back by something other than one block, which is not supported; use -2 * bs, such as read:-8k with 4k",
         ),
         (
             "rw",
@@ -77,20 +77,20 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "ioengine",
             job.engine in EXTENTS and not job.has_one_size and not size.is_time_based,
-            "counts no bytes here that could end it with ranges of several sizes; give time_based and a runtime",
+            "cannot end by bytes with ranges of several sizes; give time_based and a runtime",
         ),
-        ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has one file here; use nrfiles=1"),
+        ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has only one file; use nrfiles=1"),
         ("verify", job.stamps and not job.moves_data, "has nothing to verify where no data is moved; leave it out"),
         ("verify", job.stamps and job.engine == "null", "has nothing to verify where no data is moved; leave it out"),
         (
             "verify_backlog",
             job.backlog > 0 and (job.is_random or job.reads or not job.has_one_size or job.depth > 1),
-            "goes with sequential writes of one size and one in flight here; leave it out, and all is verified at the end",
+            "needs sequential writes of one size and one in flight; leave it out, and all is verified at the end",
         ),
         (
             "verify_backlog",
             job.backlog > 0 and (job.files.count > 1 or any(job.rates) or pause_us > 0 or size.ops > 0),
-            "goes with one file here, and with neither a rate, thinktime nor number_ios; leave it out",
+            "needs one file, and no rate, thinktime or number_ios; leave it out",
         ),
         ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job are not supported; give one of them"),
         (
@@ -101,7 +101,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "random_distribution",
             job.is_random and is_in_turn and (not job.has_one_size or files.count > 1 or (job.reads and job.writes)),
-            "of a sequence goes with one file, one block size, and reads or writes alone; use zipf, pareto or zoned",
+            "of a sequence needs one file, one block size, and only reads or only writes; use zipf, pareto or zoned",
         ),
         (
             "random_distribution",
@@ -111,11 +111,11 @@ def check(job: JobSettings, given: JobOptions) -> None:
             > max(size.bytes, files.bytes_each - size.offset_bytes),
             "names a block behind the end of the file; take a lower one, or a larger size",
         ),
-        ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "goes with pvsync2 and io_uring"),
+        ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "needs pvsync2 or io_uring"),
         (
             "cpus_allowed",
             len(job.cpus) > 1 and given.word("cpus_allowed_policy", "shared") != "split",
-            "lets each job go to all of these, which is not supported; use taskset, or cpus_allowed_policy=split",
+            "allows each job on all of these, which is not supported; use taskset, or cpus_allowed_policy=split",
         ),
     ):
         if is_wrong:

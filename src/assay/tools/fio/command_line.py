@@ -95,7 +95,7 @@ def _of_files(paths: Sequence[str], texts: Files, *, stonewalled: bool) -> Itera
     """Read the job files; the first job of each begins when those before it are through."""
     for path in paths:
         if path not in texts:
-            raise InputError(f"fio: '{cut(path)}' is neither an option nor a job file that is there")
+            raise InputError(f"fio: '{cut(path)}' is neither an option nor an existing job file")
         is_first = True
         for section in sections(path, texts):
             if section.is_global or not (is_first and stonewalled):
@@ -159,7 +159,7 @@ def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
         return option
     value = VARIABLE.sub(lambda found: variables.get(found[1], ""), option.value)
     if value != option.value and not value.isprintable():
-        raise option.fault("would get a value with a line's end or another sign that no option has")
+        raise option.fault("would get a value with a line break or another character that is not allowed")
     if MACHINE.search(value):
         raise option.fault("depends on the machine, and a Plan is the same on each; write the number")
     return Option(option.name, value, option.where)

@@ -36,7 +36,7 @@ class JobInstance:
 def instances(jobs: Sequence[JobSettings]) -> list[JobInstance]:
     """Make the jobs of the Plan; raises InputError where there are too many, or where what one waits for is not there."""
     if (asked := sum(job.instances for job in jobs)) > _MOST_JOBS:
-        raise InputError(f"fio: these are {asked} jobs, with numjobs; {_MOST_JOBS} are the most")
+        raise InputError(f"fio: these are {asked} jobs, with numjobs; the limit is {_MOST_JOBS}")
     phases = _phases(jobs)
     named = [[_names(job, number) for number in range(job.instances)] for job in jobs]
     users = Counter(name for of_job in named for name in {name for names in of_job for name in names})

@@ -84,7 +84,7 @@ def sections(path: str, texts: Files) -> list[Section]:
                 raise InputError(f"fio: {where}: '{cut(line)}' opens a section and has no ']' behind a name")
             found.append((line[1:-1], where, []))
             if len(found) > _MOST_SECTIONS:
-                raise InputError(f"fio: {where}: this is section {len(found)}; {_MOST_SECTIONS} are the most")
+                raise InputError(f"fio: {where}: this is section {len(found)}; the limit is {_MOST_SECTIONS}")
         elif not found:
             raise InputError(f"fio: {where}: '{cut(line)}' is before the first section; put it under [global]")
         else:
@@ -111,7 +111,7 @@ def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
                 raise InputError(f"fio: {where}: '{cut(line)}': a file that is included has no sections of its own")
             yield where, line
         elif (included := included_path(path, name)) not in texts:
-            raise InputError(f"fio: {where}: '{cut(name)}' is not there to be included")
+            raise InputError(f"fio: {where}: '{cut(name)}' does not exist")
         else:
             yield from _lines(included, texts, depth + 1)
 

@@ -66,9 +66,9 @@ _TAKEN = frozenset({
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
-_SHOWN = "it changes what fio prints, not what is done"
+_SHOWN = "it changes only what fio prints"
 _CLOCK = "Assay reads the clock as always, and reports the cost"
-_MEMORY = "what memory a transfer is to or from is Assay's choice: aligned, and registered where the backend can"
+_MEMORY = "Assay chooses the memory of a transfer: aligned, and registered where the backend supports it"
 
 _NOTED = {
     **dict.fromkeys((
@@ -105,8 +105,8 @@ _NOTED = {
     "verify_fatal": "damage is counted and reported with each place; the result is then not valid",
     "verify_state_load": "Assay tracks what was written",
     "verify_state_save": "Assay tracks what was written",
-    "verify_async": "checking is in no latency",
-    "verify_async_cpus": "checking is in no latency",
+    "verify_async": "checking is not part of any latency",
+    "verify_async_cpus": "checking is not part of any latency",
     "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
     "exitall_on_error": "the first error ends its job, and is reported",
     "sqthread_poll_cpu": "the kernel chooses",
@@ -114,13 +114,13 @@ _NOTED = {
     "rate_min": "a rate that is not held is reported, and ends no job",
     "rate_iops_min": "a rate that is not held is reported, and ends no job",
     "rate_cycle": "a rate that is not held is reported, and ends no job",
-    "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
-    "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
-    "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "dedupe_mode": "the share of equal blocks is as requested; Assay chooses which",
+    "dedupe_working_set_percentage": "the share of equal blocks is as requested; Assay chooses which",
+    "dedupe_global": "the share of equal blocks is as requested; Assay chooses which",
     **dict.fromkeys(
-        ("latency_window", "latency_percentile", "latency_run"), "they are of latency_target, and there is none"
+        ("latency_window", "latency_percentile", "latency_run"), "they belong to latency_target, which is not supported"
     ),
-    "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
+    "verify_pattern": "written data has Assay's stamps, which verify more than a pattern",
 }  # fmt: skip
 """Why each of these does not change the load; a run reports them on standard error."""
 
@@ -128,7 +128,7 @@ _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
 _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs/reference/load-file.md)"
 _FLOW = "jobs are held at their shares by flow alone; leave it out"
-_TRIM = "what is written is not trimmed; leave it out"
+_TRIM = "written data is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
 _TARGET = (
     "no queue depth is searched for a latency. Leave it out, and compare p99 at several depths:"
@@ -150,7 +150,7 @@ _REFUSED = {
         ("flow_watermark", "0", _FLOW),
         ("latency_target", "0", _TARGET),
         ("max_latency", "0", "no latency ends a run; the largest is reported"),
-                ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
+                ("rate_ignore_thinktime", "0", "a pause and a rate cannot be combined in a job; give one of them"),
         ("nice", "0", f"{_HOST}: nice -n N assay fio"),
         ("prio prioclass priohint", "0", f"{_HOST}: ionice"),
         ("cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit cmdprio_hint", "0",
@@ -167,7 +167,7 @@ _REFUSED = {
         ("bs_is_seq_rand", "0", "sizes go by direction; give two jobs"),
         ("offset_align", "0", "give an offset that is a multiple of it"),
         ("percentage_sequential", "", "use percentage_random"),
-        ("rw_sequencer", "sequential", "places in a row go with a stride or not at all; leave it out"),
+        ("rw_sequencer", "sequential", "sequential offsets need a stride; leave it out"),
         ("sprandom spr_num_regions spr_op spr_cs", "0", "use random_distribution, or overwrite in rounds with loops"),
         ("sync_file_range", "", "use fdatasync=N"),
         ("write_barrier", "0", "use fdatasync=N"),
@@ -187,10 +187,10 @@ _REFUSED = {
          " verify_header_seed experimental_verify verify_write_sequence"), "0",
          "content is verified by Assay's own stamps; use verify=crc32c alone"),
         ("verify_interval", "0 512", "each sector of 512 bytes is verified; leave it out"),
-        ("verify_backlog_batch", "0", "as many blocks are read back as were written; leave it out"),
+        ("verify_backlog_batch", "0", "all written blocks are read back; leave it out"),
         ("verify_only", "0", "what an earlier run left is not verified; use verify and do_verify in one"),
         ("continue_on_error ignore_error", "none 0", "the first error ends its job; leave it out"),
-        ("profile", "", "what a profile does is written in no file; give its options"),
+        ("profile", "", "profiles are not supported; give the options"),
         ("gpu_dev_id gpu_dev_ids", "", _DEVICE),
         ("cpuload cpumode cpuchunks exit_on_io_done", "", "it is an option of ioengine=cpuio, which moves no data"),
     )

@@ -44,7 +44,7 @@ class FioOutput(Output[Settings]):
         """List what was ignored, and what fio's terms mean here."""
         lines = [f"fio: ignored (does not change the load): {note}." for note in self.settings.notes]
         lines.append(
-            "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
+            "fio: each latency is from submission to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
         lines += _sumless(self._found)
         lines += _few(self._found)
@@ -90,7 +90,7 @@ def _few(found: Sequence[Reported]) -> Iterator[str]:
             if weak:
                 yield (
                     f"fio: {one.settings.name}: {part.name}: of {of.count} I/Os fewer than {_TAIL} lie beyond the"
-                    f" {weak[0]:g}th percentile: it and higher ones are chance."
+                    f" {weak[0]:g}th percentile: it and higher ones are not reliable."
                 )
 
 

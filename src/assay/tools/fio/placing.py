@@ -24,7 +24,7 @@ def files(given: JobOptions) -> Files:
     if allocate in {"0", "1"}:
         allocate = "none" if allocate == "0" else "posix"
     if allocate not in {"none", "native", "posix", "keep", "truncate"}:
-        raise given.fault("fallocate", "is none of none, native, posix, keep and truncate")
+        raise given.fault("fallocate", "must be none, native, posix, keep or truncate")
     return Files(
         directory=_directory(given),
         names=names,
@@ -60,7 +60,7 @@ def _name_format(given: JobOptions) -> str:
     for word in ("$jobname", "$jobnum", "$filenum"):
         left = left.replace(word, "")
     if "$" in left:
-        raise given.fault("filename_format", "has a '$' of none of $jobname, $jobnum and $filenum")
+        raise given.fault("filename_format", "has a '$' that is not $jobname, $jobnum or $filenum")
     return text
 
 

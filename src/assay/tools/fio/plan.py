@@ -257,7 +257,7 @@ def _untranslated(members: Sequence[JobInstance]) -> Iterator[plan.Untranslated]
     if any(job.engine == "null" for job in jobs):
         yield plan.Untranslated(
             what="ioengine=null",
-            why="nothing was moved: the numbers are what Assay's engine takes by itself, not fio's, and no storage's",
+            why="no data was moved: the numbers are the cost of Assay's engine, not of fio, and not of storage",
         )
     if any(job.verify for job in jobs):
         yield plan.Untranslated(

@@ -68,10 +68,10 @@ def _formats(own: Mapping[str, str]) -> tuple[str, ...]:
     formats = ["terse"] if "minimal" in own else own.get("output-format", "normal").split(",")
     if unknown := [name for name in formats if name not in _FORMATS]:
         raise InputError(
-            f"fio: command line: --output-format is {unknown[0][:40]}; normal, terse, json and json+ are there"
+            f"fio: command line: --output-format is {unknown[0][:40]}; supported: normal, terse, json, json+"
         )
     if own.get("terse-version", _TERSE_VERSION) != _TERSE_VERSION:
-        raise InputError(f"fio: command line: --terse-version is {own['terse-version'][:40]}; 3 is there")
+        raise InputError(f"fio: command line: --terse-version is {own['terse-version'][:40]}; only 3 is supported")
     return tuple(dict.fromkeys([*formats, *(["terse"] if "append-terse" in own else [])]))
 
 
@@ -209,9 +209,7 @@ def _steady(given: JobOptions) -> plan.SteadyRule | None:
     what, _, bound = given.text("steadystate").partition(":")
     of, _, slope = what.strip().partition("_")
     if of not in _STEADY or slope not in {"", "slope"}:
-        raise given.fault(
-            "steadystate", "is none of iops, bw and lat, each with _slope or without, such as iops_slope:1%"
-        )
+        raise given.fault("steadystate", "must be iops, bw or lat, with or without _slope, such as iops_slope:1%")
     if window_s < 2 * step_s:
         raise given.fault("steadystate_duration", "is shorter than two checks, which decide nothing")
 
@@ -247,7 +245,7 @@ def _sync(given: JobOptions) -> str:
     word = given.text("sync", "none")
     names = {"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
     if word not in names:
-        raise given.fault("sync", "is none of none, sync and dsync")
+        raise given.fault("sync", "must be none, sync or dsync")
     return names[word]
 
 
@@ -274,7 +272,7 @@ def _advice(given: JobOptions, *, is_random: bool) -> str:
     named = {"0": "", "none": "", "1": "random" if is_random else "sequential", "random": "random",
              "sequential": "sequential", "noreuse": "noreuse"}  # fmt: skip
     if word not in named:
-        raise given.fault("fadvise_hint", "is none of none, random, sequential and noreuse")
+        raise given.fault("fadvise_hint", "must be none, random, sequential or noreuse")
     return named[word]
 
 

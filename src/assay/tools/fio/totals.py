@@ -3,7 +3,7 @@
 The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
 workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time.
 Of several clients, counts and time are of the part in which all were at work, where that is clearly less than all of it;
-where it is too little there is no rate (`window_of_all`).
+where it is too little there is not a rate (`window_of_all`).
 A latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
 follows (`clat`), which Assay does not.
 Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.

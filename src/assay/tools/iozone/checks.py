@@ -19,7 +19,7 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
             folder = set_folder(plan, file_set)
             if not folder.is_dir():
                 raise InputError(
-                    f"iozone: there is no file of this size to work on ({folder}); add -i 0, or run with -i 0 and -w"
+                    f"iozone: no file of this size exists ({folder}); add -i 0, or run with -i 0 and -w"
                     " before, which leaves it"
                 )
 

@@ -69,7 +69,7 @@ def clients_in(name: str, text: str) -> Clients:
     if not lines:
         raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
     if len(lines) > _MOST_LINES:
-        raise InputError(f"iozone: {OPTION} {cut(name)}: {len(lines)} lines; {_MOST_LINES} clients are the most")
+        raise InputError(f"iozone: {OPTION} {cut(name)}: {len(lines)} lines; the limit is {_MOST_LINES} clients")
     return Clients(tuple(lines))
 
 
@@ -90,5 +90,5 @@ def _line(name: str, number: int, line: str) -> Line:
         raise InputError(f"{where}: a line is 'host directory program'")
     directory = PurePosixPath(words[1])
     if not directory.is_absolute() or "\0" in words[1]:
-        raise InputError(f"{where}: '{cut(words[1])}' is no absolute directory")
+        raise InputError(f"{where}: '{cut(words[1])}' is not an absolute directory")
     return Line(words[0], directory)

@@ -11,7 +11,7 @@ _REFUSED = {
     "Y": "takes the reads from a telemetry file; use 'assay run' with a script of operations",
     "d": "holds each child back at the start; the children here start together. Leave it out",
     "m": "gives each record a buffer of its own; every write here has new content in one buffer. Leave it out",
-    "+t": "tests the network between the children of a cluster, which no number here is of; leave it out",
+    "+t": "tests the network between the children of a cluster, which is not part of any result; leave it out",
     "+E": "reads a file that IOzone did not make; Assay works only on files of its own. Leave it out",
     "+N": "leaves a file that is there untruncated; Assay works only on files of its own. Leave it out",
     "+F": "truncates a file that is there; Assay works only on files of its own. Leave it out",

@@ -47,7 +47,7 @@ def parse(arguments: Sequence[str], files: Files = NO_FILES) -> Settings:
     settings = reader.settings()
     if (named := client_file(reader.taken)) is not None:
         if named not in files:
-            raise InputError(f"iozone: -+m: the file of clients '{cut(named)}' is not there")
+            raise InputError(f"iozone: -+m: the file of clients '{cut(named)}' does not exist")
         settings = dataclasses.replace(settings, clients=clients_in(named, files[named]))
     _check(settings, reader)
     settings.matrix.check()
@@ -92,7 +92,9 @@ class _Reader:
         while self._rest:
             word = self._rest.pop(0)
             if not word.startswith("-") or word == "-":
-                raise InputError(f"iozone: '{word}' is no option; every argument begins with '-' or follows its option")
+                raise InputError(
+                    f"iozone: '{word}' is not an option; every argument begins with '-' or follows its option"
+                )
             characters = word[1:]
             while characters:
                 character, characters = characters[0], characters[1:]
@@ -121,7 +123,7 @@ class _Reader:
             return attached
         if name not in _VALUED:
             shown = name + attached if name == "-" else name
-            raise InputError(f"iozone: -{shown} is no option of IOzone; 'assay iozone --help' lists them")
+            raise InputError(f"iozone: -{shown} is not an option of IOzone; 'assay iozone --help' lists them")
         value, attached = self._argument(name, attached)
         _VALUED[name](self, value)
         return attached
@@ -263,7 +265,7 @@ def _kib(name: str, text: str) -> int:
             f"iozone: -{name} {cut(text)}: write a number of KiB, or one with k, m or g after it, such as 64k or 1g"
         )
     if count * _UNITS_KIB[unit] * KIB > NUMBERS["size"].most:
-        raise InputError(f"iozone: -{name} {text}: 4 EiB are the most")
+        raise InputError(f"iozone: -{name} {text}: the limit is 4 EiB")
     return count * _UNITS_KIB[unit]
 
 

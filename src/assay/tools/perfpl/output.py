@@ -266,7 +266,7 @@ def _rate_words(found: Iterations, capacity: float) -> list[str]:
             f"{len(blind)} of {len(seconds)} iterations began and ended in one second of the script's clock, so its table"
             f" has no rate for them ({ABSENT}) and no average."
         )
-    return sentences + [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+    return sentences + [f"Iteration {number} did not write all its files and is not counted." for number in found.cut]
 
 
 def _time_words(settings: Settings) -> list[str]:

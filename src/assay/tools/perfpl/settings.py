@@ -95,7 +95,7 @@ def parse(argv: Sequence[str]) -> Settings:
             " use more blocks per file"
         )
     if settings.file_bytes > NUMBERS["size"].most:
-        raise InputError(f"BLOCKSIZE and BLOCKSPERFILE make files of {settings.file_bytes} bytes; 4 EiB are the most")
+        raise InputError(f"BLOCKSIZE and BLOCKSPERFILE make files of {settings.file_bytes} bytes; the limit is 4 EiB")
     if settings.iterations > _MOST_ITERATIONS:
         raise InputError(f"ITERATIONS is {settings.iterations}; one run takes at most {_MOST_ITERATIONS}")
     return settings

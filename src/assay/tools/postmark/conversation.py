@@ -72,21 +72,19 @@ class Conversation:
         """One line of a file or a pipe: nobody is there to see that it was not understood."""
         self._lines += 1
         if self._lines > _MOST_LINES:
-            raise FrontEndError(
-                source, number, f"these are more than {_MOST_LINES} lines, with those of files that are loaded"
-            )
+            raise FrontEndError(source, number, f"more than {_MOST_LINES} lines, with those of files that are loaded")
         if line.startswith("!"):
             raise FrontEndError(
                 source,
                 number,
-                f"'{cut(line)}': programs are started for a person at the prompt only, never from a file",
+                f"'{cut(line)}': programs are started at the interactive prompt only, never from a file",
             )
         try:
             return self.follow(line)
         except commands.UnknownCommandError as error:
             self._print(f"{error}\n")
             if line.strip() and not line.lstrip().startswith("#"):
-                text = f"'{cut(line)}' is no command. 'help' lists them; a note begins with '#'"
+                text = f"'{cut(line)}' is not a command. 'help' lists them; a note begins with '#'"
                 raise FrontEndError(source, number, text) from error
             return False
         except FrontEndError:

@@ -85,9 +85,7 @@ class Vdbench(FrontEnd[Settings]):
         """Make the folder, and look whether its files can be written."""
         if settings.output is not None:
             if settings.output.endswith(("+", ".tod")):
-                raise InputError(
-                    f"{NAME}: -o {settings.output}: name the folder itself; nothing is counted up or dated"
-                )
+                raise InputError(f"{NAME}: -o {settings.output}: name the folder itself; no number or date is appended")
             make_folder(Path(settings.output))
         super().check_outputs(settings)
 

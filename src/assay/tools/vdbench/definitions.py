@@ -110,7 +110,7 @@ def _check_rd(definition: Definition, rd: Rd) -> None:
         raise definition.error("elapsed and warmup are whole intervals")
     runs = math.prod(len(each) for _, each in rd.loops)
     if runs > values.MOST_VALUES:
-        raise definition.error(f"its loops make {runs} runs; {values.MOST_VALUES} are the most")
+        raise definition.error(f"its loops make {runs} runs; the limit is {values.MOST_VALUES}")
     if "limited" in rd.format:
         raise definition.error("format=limited ends a format by time; it is done whole here")
 

@@ -172,7 +172,7 @@ class _Maker:
     def _files(self, fsd: Fsd, directories: int) -> int:
         files = fsd.files * directories
         if files > _MOST_FILES:
-            raise fsd.place.error(f"fsd={fsd.name}: {files} files (files x width^depth); {_MOST_FILES} are the most")
+            raise fsd.place.error(f"fsd={fsd.name}: {files} files (files x width^depth); the limit is {_MOST_FILES}")
         if fsd.totalsize is None:
             return files
         wanted = max(1, math.ceil(fsd.totalsize / max(1.0, mean_size(fsd))))

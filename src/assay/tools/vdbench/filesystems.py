@@ -63,7 +63,7 @@ def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
             raise definition.error(f"{name}= is missing")
     distribution = own.get("distribution")
     if distribution and distribution.single not in ("bottom", "all"):
-        raise distribution.error("it is bottom or all")
+        raise distribution.error("it must be bottom or all")
     return Fsd(
         name=definition.name,
         anchor=own["anchor"].single,

@@ -30,26 +30,28 @@ _COMMAND = Refused(
     "a parameter file starts no program here; run it separately, or use a load file with --allow-commands"
 )
 _STREAMS = Refused("one SD has one stream of each workload here; give each stream an sd with a range of its own")
-_STRIDE = Refused("no stride of vdbench has an equal; access = { stride = ... } of a load file goes on by equal steps")
+_STRIDE = Refused(
+    "strides of vdbench are not supported; access = { stride = ... } of a load file goes on by equal steps"
+)
 _CONCATENATE = Refused("SDs stay apart here; give one sd with the whole size")
 _REPORTING = Noted(
     "it selects what vdbench prints; here all is in the run, and 'assay show' and 'assay export' give it"
 )
 _PLATFORM = Noted("it sets how vdbench's own processes are started; there are none")
 _STATISTICS = Noted("it names a counter of Solaris")
-_TAPE = Refused("there are no tapes here, nor resets of a device")
+_TAPE = Refused("tapes and device resets are not supported")
 
 GENERAL: Table = {
     **_taken("compratio", compression_ratio="compratio"),
     "create_anchors": Noted("data lies in Assay's folder of a directory that is there, and no other is made"),
     "formatsds": Noted("each SD's file is laid out whole with data before its first use"),
-    "messagescan": Noted("the system log is not looked at"),
+    "messagescan": Noted("the system log is not read"),
     "monitor": _REPORTING,
     "report": _REPORTING,
     "report_run_totals": _REPORTING,
     "histogram": _REPORTING,
     "debug": _REPORTING,
-    "fwd_thread_adjust": Noted("threads are divided up and rounded upwards, as by default"),
+    "fwd_thread_adjust": Noted("threads are divided and rounded up, as by default"),
     "port": _PLATFORM,
     "data_errors": Noted("operations that fail are counted and reported, and end no run"),
     "validate": _VALIDATION,
@@ -73,8 +75,8 @@ GENERAL: Table = {
     "swat": _REPORTING,
     "showlba": Refused("no list of addresses is written"),
     "timeout": Refused("operations end no run by their time; those that take long are reported during the run"),
-    "abort_failed_skew": Refused("the shares that were reached are in the run by operation; look there"),
-    "force_error_after": Refused("no error is made up"),
+    "abort_failed_skew": Refused("the run has the achieved shares by operation"),
+    "force_error_after": Refused("no errors are simulated"),
     "unique": _VALIDATION,
 }
 HD: Table = {
@@ -108,7 +110,7 @@ WD: Table = {
     "streams": _STREAMS,
     "hotband": Refused('the nearest is access = { kind = "random", distribution = { hot_spot ... } } of a load file'),
     "threads": Refused("threads belong to an SD; write threads= there"),
-    "user": Refused("no code of others is loaded"),
+    "user": Refused("no external code is loaded"),
     "dedupratio": _DEDUP,
 }
 _SHAPES = ("depth", "width", "files", "sizes")
@@ -222,9 +224,9 @@ class Known:
         where = f"{kind} parameter" if kind else "parameter before the first definition"
         if len(begun) > 1 and len(parameter.name) >= _LEAST_CHARACTERS:
             names = ", ".join(name for name in known if name.startswith(parameter.name))
-            raise parameter.error(f"'{parameter.name}' may be {names}; write more of it")
+            raise parameter.error(f"'{parameter.name}' is ambiguous: {names}; write more of it")
         near = ", ".join(name for name in known if isinstance(known[name], Taken))
-        raise parameter.error(f"there is no {where} '{cut(parameter.name)}' here; there are {near}")
+        raise parameter.error(f"unknown {where} '{cut(parameter.name)}'; supported: {near}")
 
 
 def merged(

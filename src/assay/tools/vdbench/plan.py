@@ -129,7 +129,7 @@ class _Maker:
         named = Path(path)
         kind = f"sd={owner.name}: lun" if is_file else f"fsd={owner.name}: anchor"
         if "\0" in path or (is_file and path.endswith("/")):
-            raise owner.place.error(f"{kind}={path!r} is no name of a file")
+            raise owner.place.error(f"{kind}={path!r} is not a file name")
         if is_file and (named.is_block_device() or named.is_char_device() or path.startswith("/dev/")):
             raise owner.place.error(
                 f"{kind}={path} is a device, and Assay writes into folders of its own alone; name a file on a file"

@@ -33,11 +33,11 @@ _REFUSED = {
     "-j": "journals are not supported; content = { stamped = true } of a load file verifies every read",
     "-m": "there are no Java machines here; threads= sets how many are at work",
     "-l": "a run is done once; start it again in a loop of the shell",
-    "-r": "all rd are run; take those that are not wanted out of the file",
+    "-r": "all rd are run; remove the unwanted ones from the file",
     "-c": "files are laid out by format=; write it in the rd",
     "-p": "no socket is opened",
-    "-d": "there is nothing of vdbench's to debug here",
-    "-k": "there are no counters of Solaris here",
+    "-d": "there is no vdbench code to debug",
+    "-k": "there are no Solaris counters",
     "-g": "there is no window; the report is an HTML file",
     "-x": "there is no window; the report is an HTML file",
 }
@@ -108,7 +108,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
     """
     found = _taken(words)
     if missing := [name for name in found.files if name not in files]:
-        raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' is not there")
+        raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' does not exist")
     texts = [*found.texts, *(text for name in found.files for text in _texts_of(name, files))]
     if not texts:
         raise InputError(f"{NAME}: give a parameter file: -f FILE, or -t for a short test")
@@ -163,7 +163,7 @@ def _taken(words: Sequence[str]) -> _Words:
         else:
             name, separator, given = word.partition("=")
             if not separator or not _VARIABLE.fullmatch(name):
-                raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+                raise InputError(f"{NAME}: unknown word '{cut(word)}'; 'assay {NAME} --help' lists the options")
             found.variables[name] = given
     return found
 
@@ -187,7 +187,7 @@ def _option(word: str, rest: list[str], found: _Words) -> None:
     elif option in _REFUSED:
         raise InputError(f"{NAME}: {cut(word)}: {_REFUSED[option]}")
     else:
-        raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+        raise InputError(f"{NAME}: unknown word '{cut(word)}'; 'assay {NAME} --help' lists the options")
 
 
 def _item(word: str) -> str:

@@ -71,7 +71,7 @@ def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
         values.whole(own["count"], text, least=0, most=100_000) for text in values.two(own["count"], "(first,how many)")
     )
     if last > values.MOST_VALUES:
-        raise own["count"].error(f"{values.MOST_VALUES} are the most")
+        raise own["count"].error(f"the limit is {values.MOST_VALUES}")
     return [
         dataclasses.replace(sd, name=f"{sd.name}{first + i}", lun=_counted_lun(sd, own["count"], first + i))
         for i in range(last)

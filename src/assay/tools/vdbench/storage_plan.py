@@ -147,7 +147,7 @@ def _job(
 ) -> plan.Job:
     if len(leaves) > _MOST_BRANCHES:
         raise run.rd.place.error(
-            f"rd={run.rd.name}: {len(leaves)} kinds of I/O on one SD; {_MOST_BRANCHES} are the most"
+            f"rd={run.rd.name}: {len(leaves)} kinds of I/O on one SD; the limit is {_MOST_BRANCHES}"
         )
     flags = {run.rd.flags if run.rd.flags is not None else wd.flags | disk.sd.flags for disk in disks for wd in wds}
     if len(flags) > 1:

@@ -102,7 +102,7 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
         begun: tuple[SourceLine, str] | None = None
         lines = text.splitlines()
         if len(lines) > MOST_LINES:
-            raise FrontEndError(file, MOST_LINES, f"the file goes on; {MOST_LINES} lines are the most")
+            raise FrontEndError(file, MOST_LINES, f"the file goes on; the limit is {MOST_LINES} lines")
         for number, line in enumerate(lines, start=1):
             if line.strip().startswith("eof"):
                 break
@@ -178,9 +178,9 @@ def _items(line: str, place: SourceLine) -> Iterator[str]:
 def _parameter(item: str, place: SourceLine) -> GivenParameter:
     name, separator, value = item.partition("=")
     if not separator or not name or not value:
-        raise place.error(f"'{cut(item)}' is no parameter; write name=value, or * in front of a comment")
+        raise place.error(f"'{cut(item)}' is not a parameter; write name=value, or * in front of a comment")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name, re.ASCII):
-        raise place.error(f"'{cut(name)}' is no name of a parameter")
+        raise place.error(f"'{cut(name)}' is not a parameter name")
     is_list = value.startswith("(")
     if (is_list and not value.endswith(")")) or (not is_list and ("(" in value or ")" in value) and '"' not in value):
         raise place.error(f"'{cut(item)}': write the values as (a,b,c)")

@@ -36,7 +36,7 @@ def size(parameter: GivenParameter, text: str, *, least: int = 0, most: int = MO
     """Read a size in bytes; raises FrontEndError where it is none, or out of range."""
     found = number(text)
     if found is None or found.denominator != 1:
-        raise parameter.error(f"'{text[:40]}' is no size; write bytes, or with k, m, g or t behind them, such as 8k")
+        raise parameter.error(f"'{text[:40]}' is not a size; write bytes, or with k, m, g or t behind them, such as 8k")
     if not least <= found <= most:
         raise parameter.error(f"'{text}' lies between {least} and {most} bytes")
     return int(found)
@@ -90,7 +90,7 @@ def counted(parameter: GivenParameter) -> tuple[str, ...]:
     first, separator, last = values[0].partition("-")
     if not separator:
         if len(values) > MOST_VALUES:
-            raise parameter.error(f"{len(values)} values; {MOST_VALUES} are the most")
+            raise parameter.error(f"{len(values)} values; the limit is {MOST_VALUES}")
         return values
     begin, end = number(first), number(last)
     if len(values) != 2 or begin is None or end is None or begin > end or (values[1] == "d" and not begin):
@@ -162,7 +162,7 @@ def flags(parameter: GivenParameter | None) -> frozenset[str]:
     found = set()
     for word in parameter.values:
         if word.lower() not in _FLAGS:
-            raise parameter.error(f"'{word}' is no flag that can be had here; there are {', '.join(_FLAGS)}")
+            raise parameter.error(f"'{word}' is not a supported flag; use one of {', '.join(_FLAGS)}")
         found.add(_FLAGS[word.lower()])
     return frozenset(found)
 

@@ -265,7 +265,7 @@ def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
         )
     if not is_one_loop(settings) and settings.users > 1:
         yield plan.Untranslated(
-            what="each worker's going from workload to workload on its own",
+            what="independent workload sequences of the workers",
             why="these workloads reach their file in different ways, so all workers waited for the slowest between them",
         )
 
