@@ -174,7 +174,7 @@ def test_own_commands_are_read_and_what_is_piped_is_answered_at_prompts(assay: A
     ("text", "said"),
     [
         ("set number 10x\nrun\n", "asked.pm:1: Error: invalid number of files ('10x' is not a whole number above 0)"),
-        ("\n# a note\nset tranactions 5\nrun\n", "asked.pm:3: 'set tranactions 5' is no command"),
+        ("\n# a note\nset tranactions 5\nrun\n", "asked.pm:3: 'set tranactions 5' is not a command"),
         ("load /not/there\nrun\n", "Error: cannot read configuration file '/not/there'"),
         ("load /dev/zero\nrun\n", "'/dev/zero' is a device; a file of commands is a regular file"),
         ("load asked.pm\n", "do they load themselves?"),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from assay.claims.assessment import assess_claims, exit_code
 
 from assay.claims import against_runs
 from assay.claims.accepted import ClaimVerdict
 from assay.claims.against_runs import OfRuns
 from assay.claims.against_tables import Meant
 from assay.claims.assessed import AssessedClaim, AssessedClaims, AssessedSentence
+from assay.claims.assessment import assess_claims, exit_code
 from assay.claims.claims_file import ClaimsFile, parse_json, parse_text, parse_toml, read_claims, read_table
 from assay.claims.expression import ExpressionError, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError, parse_csv
