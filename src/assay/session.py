@@ -96,11 +96,11 @@ class Session:
             yield self._connection
             return
         import assay.execution  # noqa: F401, PLC0415 - before the clients connect, who would have to wait for it
-        from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
+        from assay.cluster.gathering import connect  # noqa: PLC0415 - one machine needs none of it
 
         lines = StatusLines(sys.stderr)
         tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
-        with contextlib.closing(lines), gathered(self._clients, tell, progress) as connection:
+        with contextlib.closing(lines), connect(self._clients, tell, progress) as connection:
             self._connection = connection
             try:
                 yield connection

@@ -18,7 +18,7 @@ from assay.bundle.held import held
 from assay.clocks import ClockReading
 from assay.cluster import fetch_progress, group_run, recalling
 from assay.cluster.asked import ClientsAsked
-from assay.cluster.collecting import collected, to_complete
+from assay.cluster.collecting import collect, to_complete
 from assay.cluster.connection import Connection, Received
 from assay.cluster.fetch_progress import FetchProgress
 from assay.cluster.group_run import run_group
@@ -90,7 +90,7 @@ def ticks_of(bundle: RunBundle) -> dict[str, int]:
 def test_a_client_that_was_not_fetched_is_lost_when_the_run_is_sealed_and_is_fetched_later(tmp_path: Path) -> None:
     bundle, a, b = left_behind(tmp_path), crew_of("a"), crew_of("b")
 
-    part = collected(bundle, [a], tmp_path)
+    part = collect(bundle, [a], tmp_path)
 
     lost = members_of(part.bundle)["b"]
     assert members_of(part.bundle)["a"] is None
@@ -100,7 +100,7 @@ def test_a_client_that_was_not_fetched_is_lost_when_the_run_is_sealed_and_is_fet
     assert (lost.reason, lost.phase_index, lost.is_collected) == (REASON, 0, False)
     assert (part.bundle.path, part.clients) == (bundle.path, ("a",))
 
-    whole = collected(part.bundle, [b], tmp_path)
+    whole = collect(part.bundle, [b], tmp_path)
 
     assert (whole.clients, whole.failed) == (("b",), {})
     assert ticks_of(whole.bundle) == {"a": WHOLE, "b": WHOLE}
@@ -111,7 +111,7 @@ def test_a_client_that_was_not_fetched_is_lost_when_the_run_is_sealed_and_is_fet
 def test_what_was_said_to_be_collected_and_was_not_is_not_when_the_run_is_sealed(tmp_path: Path) -> None:
     ended = Lost(heard_ns=5, noticed_ns=6, reason="no room", phase_index=0, is_collected=True)
 
-    part = collected(left_behind(tmp_path, ended), [crew_of("a")], tmp_path)
+    part = collect(left_behind(tmp_path, ended), [crew_of("a")], tmp_path)
 
     assert members_of(part.bundle)["b"] == msgspec.structs.replace(ended, is_collected=False)
 
@@ -120,7 +120,7 @@ def test_one_that_cannot_be_fetched_does_not_keep_the_others_and_forgets_nothing
     connection = crew_of("a", "b")
     connection.scripts["a"].cannot_be_fetched = "it did not come whole"
 
-    found = collected(left_behind(tmp_path), [connection], tmp_path)
+    found = collect(left_behind(tmp_path), [connection], tmp_path)
 
     assert (found.clients, found.failed) == (("b",), {"a": "it did not come whole"})
     assert connection.removed == ["b"]
@@ -132,7 +132,7 @@ def test_why_nothing_comes_of_a_client_is_told(tmp_path: Path) -> None:
     connection.scripts["b"].is_forgotten = True
     bundle = left_behind(tmp_path)
 
-    found = collected(bundle, [connection], tmp_path)
+    found = collect(bundle, [connection], tmp_path)
 
     assert found.failed == {
         "a": "its engine is still at work",
@@ -146,7 +146,7 @@ def test_a_stream_that_has_less_than_the_run_stays_where_it_is(tmp_path: Path) -
     connection = ScriptedConnection({"a": Script(stream=stream(RELAYED - 1))})
     bundle = left_behind(tmp_path)
 
-    found = collected(bundle, [connection], tmp_path)
+    found = collect(bundle, [connection], tmp_path)
 
     assert "the run has more of it" in found.failed["a"]
     assert connection.removed == []
@@ -154,12 +154,12 @@ def test_a_stream_that_has_less_than_the_run_stays_where_it_is(tmp_path: Path) -
 
 
 def test_nothing_is_forgotten_where_the_run_cannot_be_made_whole(tmp_path: Path) -> None:
-    sealed = collected(left_behind(tmp_path), [crew_of("a")], tmp_path).bundle
+    sealed = collect(left_behind(tmp_path), [crew_of("a")], tmp_path).bundle
     (sealed.path / "hist.parquet").write_bytes(b"damaged")
     before, b = sorted(tmp_path.iterdir()), crew_of("b")
 
     with pytest.raises(BundleError):
-        collected(RunBundle.open(sealed.path), [b], tmp_path)
+        collect(RunBundle.open(sealed.path), [b], tmp_path)
 
     assert b.fetched == ["b"]
     assert b.removed == []
@@ -174,18 +174,18 @@ def test_nothing_is_forgotten_where_a_run_cannot_be_sealed(tmp_path: Path, monke
 
     monkeypatch.setattr(RunBundle, "seal", full)
     with pytest.raises(RunError, match="no space left"):
-        collected(bundle, [connection], tmp_path)
+        collect(bundle, [connection], tmp_path)
 
     assert connection.removed == []
     monkeypatch.undo()
-    assert ticks_of(collected(bundle, [connection], tmp_path).bundle)["a"] == WHOLE
+    assert ticks_of(collect(bundle, [connection], tmp_path).bundle)["a"] == WHOLE
 
 
 def test_a_client_that_cannot_forget_is_a_remark(tmp_path: Path) -> None:
     connection = crew_of("a")
     connection.scripts["a"].cannot_forget = "read-only file system"
 
-    found = collected(left_behind(tmp_path), [connection], tmp_path)
+    found = collect(left_behind(tmp_path), [connection], tmp_path)
 
     assert found.clients == ("a",)
     assert found.remarks == ("a: what it recorded is in the run, and stays on its machine too: read-only file system",)
@@ -283,7 +283,7 @@ def test_a_run_that_a_fault_of_its_leader_ended_says_that_nothing_was_fetched(tm
         assert before_ns <= lost.heard_ns <= lost.noticed_ns
         assert (lost.reason, lost.is_collected) == (REASON, False)
     assert connection.removed == []
-    whole = collected(bundle, [connection], tmp_path)
+    whole = collect(bundle, [connection], tmp_path)
     assert whole.clients == ("a", "b")
 
 
@@ -407,7 +407,7 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
             raise RunError("not every client could be started. b: ssh: connection refused. Nothing was measured")
         yield crew_of(*names)
 
-    monkeypatch.setattr(recalling, "gathered", gathered)
+    monkeypatch.setattr(recalling, "connect", gathered)
     return tried
 
 

@@ -19,7 +19,7 @@ from assay.tools.filebench import FRONT_END, randoms
 from assay.tools.filebench.definitions import Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
-from assay.tools.filebench.loading import loaded, personalities
+from assay.tools.filebench.loading import insert_personalities, personalities
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
 from assay.tools.filebench.thread_plan import ThreadPlanner
 from goldens import Goldens
@@ -511,7 +511,7 @@ def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out
     single = name not in {"fileserver", "varmail", "webproxy", "webserver"}
     sizes = "set $filesize=1m\n" if single else "set $nfiles=20\nset $filesize=4k\n"
 
-    script = made(loaded(f"load {name}\nset $dir=/mnt/x\nset $nthreads=3\n{sizes}run 60\n"))
+    script = made(insert_personalities(f"load {name}\nset $dir=/mnt/x\nset $nthreads=3\n{sizes}run 60\n"))
 
     assert {job.workers for job in script.phases[-1].jobs} == {3}
     assert script.phases[-1].stop.seconds == 60
@@ -519,8 +519,8 @@ def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out
 
 
 def test_a_stream_of_writes_stays_in_its_file_and_says_so() -> None:
-    found = made(loaded("load singlestreamwrite\nset $filesize=1m\nrun 1\n"))
-    at_random = made(loaded("load randomwrite\nset $filesize=1m\nrun 1\n"))
+    found = made(insert_personalities("load singlestreamwrite\nset $filesize=1m\nrun 1\n"))
+    at_random = made(insert_personalities("load randomwrite\nset $filesize=1m\nrun 1\n"))
 
     assert ops(found)["write"].access == plan.Sequential()
     assert [item.what.partition(" (")[0] for item in found.untranslated] == ["growth of 'data' by 'write'"]
@@ -528,7 +528,7 @@ def test_a_stream_of_writes_stays_in_its_file_and_says_so() -> None:
 
 
 def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() -> None:
-    kinds = Counter(op.op for op in ops(made(loaded("load varmail\nrun 1\n"))).values())
+    kinds = Counter(op.op for op in ops(made(insert_personalities("load varmail\nrun 1\n"))).values())
 
     assert kinds[plan.OpKind.FSYNC] == 2
     assert kinds[plan.OpKind.UNLINK] == kinds[plan.OpKind.CREATE] == 1
@@ -536,7 +536,7 @@ def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() ->
 
 def test_lines_behind_a_load_keep_their_numbers_and_an_unknown_name_is_refused() -> None:
     with pytest.raises(FrontEndError, match=r"x\.f:3: "):
-        made(loaded("# old\nload fileserver\nset $nthreads=\n"))
+        made(insert_personalities("# old\nload fileserver\nset $nthreads=\n"))
     with pytest.raises(FrontEndError, match=r"x\.f:1: near 'load nothing': .* there is no personality"):
-        made(loaded("load nothing\nrun 1\n"))
-    assert loaded("load varmail\n").count("\n") == 1
+        made(insert_personalities("load nothing\nrun 1\n"))
+    assert insert_personalities("load varmail\n").count("\n") == 1

@@ -9,7 +9,7 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
 from assay.clocks import ClockReading
-from assay.cluster.collecting import collected
+from assay.cluster.collecting import collect
 from assay.cluster.connection import Gone
 from assay.cluster.group_run import run_group
 from assay.errors import AssayError, RunError
@@ -276,7 +276,7 @@ def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_pa
     connection.scripts["b"].is_gone = False
     connection.scripts["b"].stream.append(interval(TICKS))
 
-    found = collected(part, [connection], tmp_path)
+    found = collect(part, [connection], tmp_path)
 
     assert (found.clients, found.whole, found.failed) == (("b",), ("a",), {})
     assert found.bundle.run_id != part.run_id
@@ -286,5 +286,5 @@ def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_pa
     now = found.bundle.client_set()
     assert now is not None
     assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
-    again = collected(found.bundle, [connection], tmp_path)
+    again = collect(found.bundle, [connection], tmp_path)
     assert (again.clients, again.whole, again.bundle) == ((), ("a", "b"), found.bundle)

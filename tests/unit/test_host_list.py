@@ -12,7 +12,15 @@ from assay import __version__, events
 from assay.bundle.client_set import Role
 from assay.bundle.strict_json import decode
 from assay.cluster.connection import ClientEvent, Ended, Gone, JoinedClient, Received
-from assay.cluster.host_list import FIRST_WORD_BYTES, FIRST_WORDS, LOST_BEATS, WATCH_S, Connected, HostList, expected_by
+from assay.cluster.host_list import (
+    FIRST_WORD_BYTES,
+    FIRST_WORDS,
+    LOST_BEATS,
+    WATCH_S,
+    Connected,
+    HostList,
+    admit_expected,
+)
 from assay.cluster.join_file import new_join
 from assay.cluster.wire import CARD, Card, ClientMessage, EchoAt, Facts, LeaderMessage, card_of
 from assay.host.facts import Fact
@@ -169,7 +177,7 @@ def test_a_word_ends_the_silence() -> None:
 )
 def test_who_does_not_fit_is_told_why_and_is_not_there(changes: dict[str, Any], reason: str) -> None:
     host_list, server = attached()
-    host_list.expect(expected_by({"n1": Role.LOAD, "n2": Role.LOAD}))
+    host_list.expect(admit_expected({"n1": Role.LOAD, "n2": Role.LOAD}))
 
     worker = join(host_list, server, card(host_list, **changes))
 
@@ -225,7 +233,7 @@ def test_who_came_before_it_was_known_who_is_expected_is_dismissed_then() -> Non
     stranger = join(host_list, server, card(host_list, "stranger"), name="stranger")
     join(host_list, server, card(host_list))
 
-    host_list.expect(expected_by({"n1": Role.LOAD}))
+    host_list.expect(admit_expected({"n1": Role.LOAD}))
 
     assert list(host_list.by_name) == ["n1"]
     assert "nobody called 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])

@@ -22,7 +22,7 @@ from assay.tools.postmark.conversation import Conversation
 from assay.tools.postmark.output import progress_of, report_of
 from assay.tools.postmark.rates import ResultRow, row_of, stderr_notes, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
-from assay.tools.postmark.settings import Location, Settings, scaled, whole_number
+from assay.tools.postmark.settings import Location, Settings, scale, whole_number
 from assay.tools.postmark.totals import PartTotals, RunTotals
 from goldens import Goldens
 
@@ -241,7 +241,7 @@ def test_settings_say_themselves_in_commands(settings: Settings) -> None:
 
 
 def test_sizes_are_shown_in_the_unit_that_they_reach() -> None:
-    assert [scaled(size) for size in (500, 1024, 10_000, 1 << 20)] == [
+    assert [scale(size) for size in (500, 1024, 10_000, 1 << 20)] == [
         "500 bytes",
         "1.00 kilobytes",
         "9.77 kilobytes",

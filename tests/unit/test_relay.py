@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import events
-from assay.cluster.relay import MERGED_ABOVE_CLIENTS, Relay, added_up, period_s
+from assay.cluster.relay import MERGED_ABOVE_CLIENTS, Relay, add_up, period_s
 from unit.bundle_streams import interval
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_merged_across_what_happened_between() -> None:
 
 
 def test_the_largest_latency_of_both_is_kept() -> None:
-    both = added_up(interval(1), interval(2))
+    both = add_up(interval(1), interval(2))
 
     assert [one.latency.max_ns for one in both.operations if one.operation == "read"] == [10**6 + 2]
 

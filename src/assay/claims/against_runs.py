@@ -1,4 +1,4 @@
-"""Does a sentence hold by what runs measured?
+"""Assess a sentence by measured runs.
 
     [LABEL:] METRIC of SIDE is at least 10,000 IOPS       LABEL: pattern of the results' labels; all that are left out
     [LABEL:] METRIC of SIDE is 10 % faster than SIDE      METRIC: rate, throughput, iops, p50, p90, p99, p99.9

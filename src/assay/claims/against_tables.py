@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.analysis.statistics.mean import mean_interval
 from assay.analysis.statistics.ratio import ratio_between
-from assay.claims.accepted import Accepted, ClaimVerdict, agreed, of_all
+from assay.claims.accepted import Accepted, ClaimVerdict, agree, of_all
 from assay.claims.assessed import AssessedSentence, Computed, ends, undecided
 from assay.claims.expression import MOST_SAMPLES, Quantity, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError
@@ -50,7 +50,7 @@ def assess(text: str, sentence: Sentence, tables: Mapping[str, FactTable], meant
         if isinstance(sentence.claimed, StatedValue):
             return _amount(text, sentence, sentence.claimed, left, meant)
         right = _read_as(evaluate(sentence.claimed.right, tables), meant)
-        return _Comparison(text, sentence, sentence.claimed, left, right, meant).assessed()
+        return _Comparison(text, sentence, sentence.claimed, left, right, meant).assess()
     except NotThereError as error:
         return undecided(text, str(error))
 
@@ -107,7 +107,7 @@ def _amount(text: str, sentence: Sentence, amount: StatedValue, left: Quantity, 
         )
         for factor in factors
     ]
-    verdict = agreed(verdicts)
+    verdict = agree(verdicts)
     in_unit = unit or left.unit
     shown = "" if in_unit is None else in_unit.name
     computed = Computed(
@@ -205,7 +205,7 @@ class _Comparison:
     def _what(self) -> str:
         return f"{self.sentence.left} / {self.proportion.right}"
 
-    def assessed(self) -> AssessedSentence:
+    def assess(self) -> AssessedSentence:
         left, right, name = self.left, self.right, self.sentence.left
         if (why := _not_alike(name, self.proportion.right, left, right)) is not None:
             return undecided(self.text, why)
@@ -216,14 +216,14 @@ class _Comparison:
         is_time = unit is not None and unit.is_time
         ratios = self.proportion.ratios(is_time=is_time, alike=self.meant.effect)
         factors = _factors(left.unit, right.unit) if left.unit and right.unit else (1.0,)
-        assess_with = self._repeated if self.sentence.over else self._paired
+        assess_with = self._assess_repeats if self.sentence.over else self._assess_rows
         found = [assess_with(values, factor) for values, factor in itertools.product(ratios, factors)]
         if len({one.verdict for one in found}) > 1:
             why = f"ambiguous: {found[0].reason} / {found[-1].reason}"
             return undecided(self.text, why, found[0].computed)
         return found[0]
 
-    def _repeated(self, accepted: Accepted, factor: float) -> AssessedSentence:
+    def _assess_repeats(self, accepted: Accepted, factor: float) -> AssessedSentence:
         """Assess by the interval of the ratio of two samples."""
         left, right = self.left.values, self.right.values
         if min(*left, *right) <= 0:
@@ -249,7 +249,7 @@ class _Comparison:
             ),
         )
 
-    def _paired(self, accepted: Accepted, factor: float) -> AssessedSentence:
+    def _assess_rows(self, accepted: Accepted, factor: float) -> AssessedSentence:
         """Assess row by row, without an interval."""
         left, right = _pairs(self.sentence, self.proportion, self.left, self.right)
         if min(map(abs, right.values)) == 0:
@@ -311,7 +311,7 @@ def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | 
 def _pairs(sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
     """Pair the values of both sides; raises NotThereError where the pairing is undefined."""
     if sentence.by:
-        return _paired_by(sentence.by, left, right)
+        return _pair_by(sentence.by, left, right)
     if len(left.values) > 1 < len(right.values) and (left.marks, left.source) != (right.marks, right.source):
         raise NotThereError(
             f"'{sentence.left}' has {len(left.values)} values and '{proportion.right}' {len(right.values)}: end the"
@@ -325,7 +325,7 @@ def _repeat(side: Quantity, size: int) -> Quantity:
     return dataclasses.replace(side, values=side.values * size) if len(side.values) == 1 else side
 
 
-def _paired_by(column: str, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
+def _pair_by(column: str, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
     places: list[dict[str, int]] = []
     for side in (left, right):
         if not all(column in row for row in side.rows) or not side.rows:

@@ -57,7 +57,7 @@ class AssessedClaims(msgspec.Struct, frozen=True, kw_only=True):
         return sum(claim.verdict is verdict for claim in self.claims)
 
 
-def assessed_claim(id_: str, text: str, note: str, sentences: Sequence[AssessedSentence]) -> AssessedClaim:
+def make_claim(id_: str, text: str, note: str, sentences: Sequence[AssessedSentence]) -> AssessedClaim:
     """Put the verdict on a claim together."""
     verdict = of_all(sentence.verdict for sentence in sentences)
     return AssessedClaim(id=id_, text=text, verdict=verdict, sentences=tuple(sentences), note=note)

@@ -8,7 +8,7 @@ from assay.claims import against_runs, against_tables
 from assay.claims.accepted import ClaimVerdict
 from assay.claims.against_runs import GatherRuns
 from assay.claims.against_tables import Meant
-from assay.claims.assessed import SCHEMA, AssessedClaim, AssessedClaims, AssessedSentence, assessed_claim, undecided
+from assay.claims.assessed import SCHEMA, AssessedClaim, AssessedClaims, AssessedSentence, make_claim, undecided
 from assay.claims.claims_file import Claimed, ClaimsFile
 from assay.claims.expression import ExpressionError
 from assay.claims.sentence import SentenceError, parse
@@ -60,7 +60,7 @@ class _Assessment:
             sentences: tuple[AssessedSentence, ...] = (undecided("", claim.undecidable),)
         else:
             sentences = tuple(self._sentence(says, claim) for says in claim.says)
-        return assessed_claim(claim.id, claim.text, claim.note, sentences)
+        return make_claim(claim.id, claim.text, claim.note, sentences)
 
     def _sentence(self, says: str, claim: Claimed) -> AssessedSentence:
         tables = self.file.tables

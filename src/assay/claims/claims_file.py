@@ -1,4 +1,4 @@
-"""Which claims does a file make? TOML, a table in Markdown, or a sentence a line.
+"""Read the claims of a file: TOML, a table in Markdown, or a sentence a line.
 
 TOML names its tables, which are next to it, and gives each claim an id, the words of its author, and one or more sentences:
 

@@ -145,14 +145,14 @@ class _Evaluation:
         if kind != "name":
             raise ExpressionError(f"'{word}' is not allowed there")
         if self._next("("):
-            return self._called(word)
+            return self._call(word)
         where = ""
         if self._at < len(self._tokens) and self._tokens[self._at][0] == "where":
             where = self._tokens[self._at][1][1:-1]
             self._at += 1
         return find(word.strip("'"), where, self._tables)
 
-    def _called(self, name: str) -> Quantity:
+    def _call(self, name: str) -> Quantity:
         arguments = [self._sum()]
         while self._next(","):
             arguments.append(self._sum())
@@ -334,7 +334,7 @@ def _p(given: Sequence[Quantity], of: Callable[[Sequence[float], Sequence[float]
     return Quantity((of(a, b),), is_plain=True)
 
 
-def _settled(given: Sequence[Quantity]) -> Quantity:
+def _last_level(given: Sequence[Quantity]) -> Quantity:
     """Keep the last level of a series, at which it stayed: what is left without the start (`statistics/levels.py`)."""
     series = given[0]
     last = settled(find_levels(np.array(series.values), shortest=SHORTEST_LEVEL))
@@ -358,7 +358,7 @@ FUNCTIONS: dict[str, tuple[int | None, _Function]] = {
     "ceil": (1, _each_of(math.ceil)),
     "floor": (1, _each_of(math.floor)),
     "log10": (1, _each_of(math.log10)),
-    "settled": (1, _settled),
+    "settled": (1, _last_level),
     "p": (2, lambda given: _p(given, rank_sum.p_value)),
     "p_normal": (2, lambda given: _p(given, rank_sum.p_normal)),
 }

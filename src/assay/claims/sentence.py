@@ -1,4 +1,4 @@
-"""What does a sentence claim? `LEFT is HOW-MUCH RIGHT`, in the words that reports use.
+"""Parse a claim: `LEFT is HOW-MUCH RIGHT`, in the words that reports use.
 
     sum(work) / sum(seconds) in MiB/s is 60.06 MiB/s            a value: what is computed rounds to the number as printed
     iops of last is at least 10,000                             a limit; also at most, more than, less than, between A and B
@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from assay.claims.accepted import Accepted, Bound, Stated, accepted
+from assay.claims.accepted import Accepted, Bound, Stated, accept
 from assay.claims.stated_units import UNITS, StatedUnit
 from assay.verdicts import ServedBy
 
@@ -84,7 +84,7 @@ class Proportion:
         if self.is_equality:
             share = self.stated.value / 100 if self.stated.value else alike
             return (Accepted(1 - share, 1 + share),)
-        values = accepted(self.bound, self.stated)
+        values = accept(self.bound, self.stated)
         goes_down = self.direction is Lean.LESS or (self.direction is (Lean.FASTER if is_time else Lean.SLOWER))
         match self.scale:
             case CountedIn.ORDERS:
@@ -182,7 +182,7 @@ def parse(text: str) -> Sentence:
     return Sentence(
         left=parts["left"],
         left_unit=_unit(parts["unit"]),
-        claimed=_claimed(parts["rest"]),
+        claimed=_parse_claim(parts["rest"]),
         by=clauses.get("by", ""),
         over=clauses.get("over", ""),
         served=_SERVED.get(clauses.get("served", "")),
@@ -190,7 +190,7 @@ def parse(text: str) -> Sentence:
     )
 
 
-def _claimed(rest: str) -> StatedValue | Proportion:
+def _parse_claim(rest: str) -> StatedValue | Proportion:
     for pattern, read in _READ:
         if found := pattern.fullmatch(rest):
             return read(found)
@@ -201,14 +201,14 @@ _Found = re.Match[str]
 
 
 def _between(found: _Found) -> StatedValue:
-    low, high = stated(found["low"]), stated(found["high"])
+    low, high = parse_number(found["low"]), parse_number(found["high"])
     half = min(low.half_digit, high.half_digit)
     return StatedValue(Accepted(low.value - half, high.value + half), _unit(found["unit"]))
 
 
 def _value(found: _Found) -> StatedValue:
     bound = _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT)
-    return StatedValue(accepted(bound, stated(found["number"])), _unit(found["unit"]))
+    return StatedValue(accept(bound, parse_number(found["number"])), _unit(found["unit"]))
 
 
 def _alike(found: _Found) -> Proportion:
@@ -216,18 +216,18 @@ def _alike(found: _Found) -> Proportion:
 
 
 def _within(found: _Found) -> StatedValue | Proportion:
-    share = stated(found["number"])
+    share = parse_number(found["number"])
     if share.value <= 0:
         raise SentenceError("'within' takes a share above 0")
     if value := _VALUE.fullmatch(found["right"]):
-        middle = stated(value["number"]).value
+        middle = parse_number(value["number"]).value
         half = abs(middle) * share.value / 100
         return StatedValue(Accepted(middle - half, middle + half), _unit(value["unit"]))
     return Proportion(Lean.MORE, Bound.ABOUT, share, CountedIn.PERCENT, found["right"], is_equality=True)
 
 
 def _orders(found: _Found) -> Proportion:
-    number = stated(_SMALL.get(found["number"], found["number"]))
+    number = parse_number(_SMALL.get(found["number"], found["number"]))
     within = Stated(number.value, _ORDERS_WITHIN)
     return Proportion(_DIRECTIONS[found["direction"]], Bound.EXACT, within, CountedIn.ORDERS, found["right"])
 
@@ -246,13 +246,13 @@ def _to_another(found: _Found) -> Proportion:
 def _proportion(found: _Found, scale: CountedIn) -> Proportion:
     bound = _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT)
     direction = _DIRECTIONS[found["direction"]] if found["direction"] else Lean.MORE
-    number = stated(found["number"])
+    number = parse_number(found["number"])
     if number.value < 0 or (scale is CountedIn.TIMES and number.value == 0):
         raise SentenceError("how much more or less is a number above 0")
     return Proportion(direction, bound, number, scale, found["right"])
 
 
-def stated(text: str) -> Stated:
+def parse_number(text: str) -> Stated:
     """Read a number with what its last digit leaves open."""
     text = text.replace(",", "")
     mantissa, _, exponent = text.lower().partition("e")

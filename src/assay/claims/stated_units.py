@@ -1,4 +1,4 @@
-"""What is a number of a claim, or of a table, measured in?
+"""Find the unit of a number in a claim or a table.
 
 `KiB` and `MiB/s` mean one thing. `KB`, `MB` and `Mb` mean powers of 1000 to one program and of 1024 to the next: they have
 both factors here, and a claim is decided only where both give the same verdict, unless its author selects one.

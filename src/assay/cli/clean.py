@@ -27,7 +27,7 @@ def clean(
 ) -> None:
     """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
     from assay.cluster.kept_runs import clients_folder
-    from assay.cluster.kept_streams import kept_summary
+    from assay.cluster.kept_streams import summarize_kept
     from assay.errors import InputError
     from assay.running.cleaning import clean as remove_sets
     from assay.running.cleaning import directories_of
@@ -48,7 +48,7 @@ def clean(
         ):
             say(line)
     with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
-        if summary := kept_summary(clients_folder()):
+        if summary := summarize_kept(clients_folder()):
             say(summary, err=True)
 
 

@@ -1,4 +1,4 @@
-"""By which address of this machine do others reach it?
+"""Find the address by which others reach this machine.
 
 Nobody is asked who is not in the run: an address is named by the user, by an interface, or by the way that leads to the
 other side. Nothing ever listens on all addresses.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from assay.cluster.connection import Connection
 
 
-def removed(connection: Connection, clients: Iterable[str]) -> Iterator[str]:
+def remove_collected(connection: Connection, clients: Iterable[str]) -> Iterator[str]:
     """Ask each client to remove the run; returns a remark for each that could not."""
     for name in clients:
         if hindered := connection.remove_run(name):

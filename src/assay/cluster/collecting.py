@@ -22,7 +22,7 @@ from assay.bundle.held import held
 from assay.bundle.known_until import known_until_ns, stream_until_ns
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import Stream, read_stream_at
-from assay.cluster.cleanup import removed
+from assay.cluster.cleanup import remove_collected
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
 from assay.cluster.connection import Connection
 from assay.cluster.fetch_progress import FetchProgress
@@ -62,7 +62,7 @@ def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
         yield RunBundle.open(bundle.path)
 
 
-def collected(
+def collect(
     bundle: RunBundle, connections: Sequence[Connection], runs: Path, report: Callable[[str], None] = lambda _: None
 ) -> Collected:
     """Fetch what the clients of connections kept of a run, and make the run whole with it, as far as that goes.
@@ -101,12 +101,12 @@ def collected(
         for name, connection in wanted.items():
             try:
                 rules = _rules_of(bundle, members[name])
-                streams[name] = _fetched(connection, name, folder, telling, until_ns.get(name, 0), rules)
+                streams[name] = _fetch(connection, name, folder, telling, until_ns.get(name, 0), rules)
             except (BundleError, RuleBrokenError, RunError) as error:
                 failed[name] = str(error).removeprefix(f"client '{name}': ")
     if streams:
-        made = _completed(bundle, found, streams, until_ns, runs)
-    remarks = [text for name in streams for text in removed(wanted[name], (name,))]
+        made = _complete(bundle, found, streams, until_ns, runs)
+    remarks = [text for name in streams for text in remove_collected(wanted[name], (name,))]
     return Collected(bundle=made, clients=tuple(streams), whole=tuple(whole), failed=failed, remarks=tuple(remarks))
 
 
@@ -134,7 +134,7 @@ def _rules_of(bundle: RunBundle, member: Member) -> ClientRules:
     return ClientRules(plan, lambda: most_ns)
 
 
-def _fetched(  # noqa: PLR0917 - what it is of
+def _fetch(  # noqa: PLR0917 - what it is of
     connection: Connection, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
 ) -> Stream:
     """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
@@ -161,7 +161,7 @@ def _fetched(  # noqa: PLR0917 - what it is of
     return found[0]
 
 
-def _completed(
+def _complete(
     bundle: RunBundle, found: ClientSet, streams: Mapping[str, Stream], until_ns: Mapping[str, int], runs: Path
 ) -> RunBundle:
     """Give the sealed run that has the streams; raises BundleError and RunError, and then there is none."""

@@ -1,4 +1,4 @@
-"""How do several clients work in one folder, each with files of its own or all on the same?
+"""Let several clients use one folder, each with its own files or all on the same.
 
 Both ways the engines hold the data folder together (`among`, engine/src/among.rs). TOGETHER: a set's folder has the
 files of all clients, each named after its client, so that none uses another's; each client lays out and removes its

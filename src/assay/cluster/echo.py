@@ -61,7 +61,7 @@ class Echo:
         program = find_engine()
         try:
             self._process = subprocess.Popen(
-                [program, "echo", _joined(address, 0)],
+                [program, "echo", _join(address, 0)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -131,7 +131,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
     Raises:
         RunError: No answer came, or the engine cannot ask.
     """
-    program, whom = find_engine(), _joined(address, port)
+    program, whom = find_engine(), _join(address, port)
     words = [str(program), "ask", whom, "--exchanges", str(exchanges)]
     try:
         done = subprocess.run(words, input=key, capture_output=True, timeout=_ASK_WAIT_S, check=False)
@@ -151,7 +151,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
     return tuple(asked.exchanges)
 
 
-def _joined(address: str, port: int) -> str:
+def _join(address: str, port: int) -> str:
     """Write address and port as one word; what is not an address goes on as it is, and is refused."""
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(address).version == 6:

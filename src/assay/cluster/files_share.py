@@ -1,4 +1,4 @@
-"""What is an n-th part of a Plan: of its files, of what it counts, and of its rates?
+"""Compute the n-th part of a Plan: of its files, counts and rates.
 
 A whole number is divided with its remainder distributed: of `total`, client i of n has `total // n`, and one more where i
 < total mod n, so that nothing is lost or done twice. Rates are divided by n. Workers, queue depths, sizes of files

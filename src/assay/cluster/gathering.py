@@ -23,7 +23,7 @@ JOIN_S = 120.0
 
 
 @contextlib.contextmanager
-def gathered(
+def connect(
     asked: ClientsAsked, report: Callable[[str], None], progress: Callable[[str], None] | None = None
 ) -> Iterator[Connection]:
     """Start the workers that are asked for, wait for all, and give their connection; at the end nothing of it is left.

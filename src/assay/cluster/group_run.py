@@ -21,7 +21,7 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Reached, Role, Share
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
-from assay.cluster.cleanup import removed
+from assay.cluster.cleanup import remove_collected
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
 from assay.cluster.client_state import ClientState, now
 from assay.cluster.clock_rules import check_zero
@@ -136,7 +136,7 @@ def run_group(  # noqa: D417 - the rest is described by its name
             fetched.extend(leading.fetched)
 
     def remove_run() -> None:
-        for text in removed(connection, fetched):
+        for text in remove_collected(connection, fetched):
             sys.stderr.write(f"{text}\n")
 
     try:
@@ -313,7 +313,7 @@ class _Leading:
             self._is_ended_at_once = True
             self._connection.end_engines(list(self._there()))
         standings = {name: client.standing() for name, client in self._clients.items() if client.lost is None}
-        for name, why in list(self._patience.given_up(standings)):
+        for name, why in list(self._patience.give_up(standings)):
             self._lose(name, why, self._clients[name].heard_ns)
             self._connection.end_engines([name])
 

@@ -290,7 +290,7 @@ class HostList(SchedulerPlugin):
         return [(one, silent_ns) for one, silent_ns in silent if silent_ns > LOST_BEATS * self.period_s * 1e9]
 
 
-def expected_by(expected: Mapping[str, Role] | int) -> AdmissionRule:
+def admit_expected(expected: Mapping[str, Role] | int) -> AdmissionRule:
     """Make the rule of who is expected: by names with their roles, or N of any name."""
     if isinstance(expected, int):
         return lambda _: None

@@ -1,4 +1,4 @@
-"""Which machines does `--hosts` name, and what is each called in the run?
+"""Read the machines of `--hosts`, and the name of each in the run.
 
 Either words with commas between (`--hosts a,b,node[01-16]`), or a file with a host a line:
 
@@ -188,8 +188,8 @@ def _names(word: str) -> Iterator[tuple[str, str | None]]:
         yield from ((f"local-{number}", None) for number in range(1, count + 1))
         return
     name, equals, address = word.partition("=")
-    names = _expanded(name)
-    addresses = _expanded(address) if equals else names
+    names = _expand(name)
+    addresses = _expand(address) if equals else names
     if len(addresses) == 1 and addresses[0] in _LOCAL:
         addresses *= len(names)
     if len(names) != len(addresses):
@@ -221,7 +221,7 @@ def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _expanded(text: str) -> list[str]:
+def _expand(text: str) -> list[str]:
     """Give the words of a word with ranges in brackets; raises ValueError."""
     parts = _RANGE.split(text)
     if any("[" in part or "]" in part for part in parts[::2]):

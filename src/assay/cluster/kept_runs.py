@@ -113,14 +113,14 @@ class KeptRun:
 
     def piece(self, offset: int, count: int) -> bytes:
         """Read N bytes of the stream, or what there is of them; raises OSError."""
-        with self._opened() as file:
+        with self._open() as file:
             file.seek(offset)
             return file.read(min(count, LARGEST_PIECE_BYTES))
 
     def digest(self) -> StreamDigest:
         """Hash the stream; raises OSError, and RunError while its engine still writes to it."""
         digest, size_bytes = hashlib.sha256(), 0
-        with self._opened() as file:
+        with self._open() as file:
             if is_being_written(file.fileno()):
                 raise RunError("its engine is still at work")
             while chunk := file.read(_CHUNK_BYTES):
@@ -130,10 +130,10 @@ class KeptRun:
 
     def is_being_written(self) -> bool:
         """Whether an engine still has the stream as its standard output; raises OSError."""
-        with self._opened() as file:
+        with self._open() as file:
             return is_being_written(file.fileno())
 
-    def _opened(self) -> OnlyRead:
+    def _open(self) -> OnlyRead:
         return OnlyRead(io.FileIO(os.open(self.stream, _READ)))
 
     def remove(self) -> None:

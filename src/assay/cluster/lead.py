@@ -18,7 +18,7 @@ from assay.bundle.client_set import MOST_CLIENTS, Role
 from assay.cluster.addresses import in_uri, is_loopback, only_address, own_address
 from assay.cluster.dask_connection import DaskConnection
 from assay.cluster.dask_parts import LeaderServer, Security
-from assay.cluster.host_list import HostList, expected_by
+from assay.cluster.host_list import HostList, admit_expected
 from assay.cluster.join_file import JOIN, JoinFile, JoinFolder, new_join
 from assay.cluster.keys import make_keys
 from assay.cluster.leader_loop import LeaderLoop
@@ -143,7 +143,7 @@ class Lead:
             raise RunError(
                 f"{count} clients need more open files than are allowed, which suffice for {most} (ulimit -n)"
             )
-        self._loop.now(lambda: self._host_list.expect(expected_by(expected)))
+        self._loop.now(lambda: self._host_list.expect(admit_expected(expected)))
         give_up_s = time.monotonic() + timeout_s
         telling = _Telling(expected, report, progress or report)
         while not self._loop.now(lambda: self._host_list.shut(expected)):
@@ -215,14 +215,14 @@ class _Telling:
             self._report(f"a client called '{name}' was refused: {reason}")
         now_s = time.monotonic()
         if now_s - self._reported_s > (_SOON_S if len(there) != self._last_count else _REPORT_S):
-            self._progress(f"{self._joined(there)}{self._still(there)}")
+            self._progress(f"{self._joined_line(there)}{self._still(there)}")
             self._last_count, self._reported_s = len(there), now_s
 
     def all_there(self, names: tuple[str, ...]) -> None:
         """Report the end."""
-        self._report(self._joined(names))
+        self._report(self._joined_line(names))
 
-    def _joined(self, there: tuple[str, ...]) -> str:
+    def _joined_line(self, there: tuple[str, ...]) -> str:
         names = f": {_listed(sorted(there, key=_natural))}" if there else ""
         return f"{len(there)} of {self._count} clients have joined{names}"
 
@@ -237,7 +237,7 @@ class _Telling:
             if isinstance(self._expected, int)
             else _listed([name for name in self._expected if name not in there])
         )
-        present = f"; {self._joined(there)}" if there else ""
+        present = f"; {self._joined_line(there)}" if there else ""
         others = "".join(f"; '{name}' was refused: {reason}" for name, reason in list(self._refused.items())[:3])
         return (
             f"{who} did not join in {timeout_s:g} s{present}{others}. Nothing was measured; does 'assay worker' run there, "

@@ -79,7 +79,7 @@ class Patience:
             self._kill_s = self._now_s
         return self._stop_s is not None and not is_ended and self._now_s - self._stop_s > STOP_S
 
-    def given_up(self, clients: Mapping[str, Standing]) -> Iterator[tuple[str, str]]:
+    def give_up(self, clients: Mapping[str, Standing]) -> Iterator[tuple[str, str]]:
         """Name those that are not waited for any longer, with the reason."""
         for name, one in clients.items():
             self._note(name, one, clients)

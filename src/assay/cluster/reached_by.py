@@ -1,4 +1,4 @@
-"""How is each client of a run reached? Kept with the run, for the words by which it is reached again."""
+"""Record how each client of a run is reached, so that it can be reached again."""
 
 from collections.abc import Iterable
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet
 from assay.cluster.asked import ClientsAsked
-from assay.cluster.collecting import Collected, collected, is_whole, to_complete
+from assay.cluster.collecting import Collected, collect, is_whole, to_complete
 from assay.cluster.connection import Connection
-from assay.cluster.gathering import NOT_STARTED, NOTHING_MEASURED, gathered
+from assay.cluster.gathering import NOT_STARTED, NOTHING_MEASURED, connect
 from assay.errors import InputError, RunError
 
 
@@ -41,8 +41,8 @@ def recall(bundle: RunBundle, asked: ClientsAsked, runs: Path, report: Callable[
         if asked.hosts and len(named) == len(asked.hosts):
             return Collected(bundle=run, clients=(), whole=tuple(named), failed={}, remarks=())
         others = dataclasses.replace(asked, hosts=tuple(host for host in asked.hosts if host.name not in whole))
-        with _reached(others, report) as (connections, failed):
-            came = collected(run, connections, runs, report)
+        with _connect(others, report) as (connections, failed):
+            came = collect(run, connections, runs, report)
     return dataclasses.replace(came, whole=(*named, *came.whole), failed={**failed, **came.failed})
 
 
@@ -55,7 +55,7 @@ def _refuse_strangers(bundle: RunBundle, found: ClientSet, asked: ClientsAsked) 
 
 
 @contextlib.contextmanager
-def _reached(asked: ClientsAsked, report: Callable[[str], None]) -> Iterator[tuple[list[Connection], dict[str, str]]]:
+def _connect(asked: ClientsAsked, report: Callable[[str], None]) -> Iterator[tuple[list[Connection], dict[str, str]]]:
     """Give all clients as one connection; else each that can be reached by itself, and why the others cannot.
 
     Raises:
@@ -65,7 +65,7 @@ def _reached(asked: ClientsAsked, report: Callable[[str], None]) -> Iterator[tup
         connections: list[Connection] = []
         failed: dict[str, str] = {}
         try:
-            connections.append(opened.enter_context(gathered(asked, report)))
+            connections.append(opened.enter_context(connect(asked, report)))
         except RunError as error:
             if len(asked.hosts) < 2:
                 raise RunError(f"{_about_fetching(error)}. Nothing was fetched") from error
@@ -73,7 +73,7 @@ def _reached(asked: ClientsAsked, report: Callable[[str], None]) -> Iterator[tup
             for host in asked.hosts:
                 one = dataclasses.replace(asked, hosts=(host,))
                 try:
-                    connections.append(opened.enter_context(gathered(one, report)))
+                    connections.append(opened.enter_context(connect(one, report)))
                 except RunError as alone:
                     failed[host.name] = _about_fetching(alone).removeprefix(f"{NOT_STARTED}. {host.name}: ")
         if not connections:

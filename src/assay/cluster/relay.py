@@ -55,7 +55,7 @@ class Relay:
     def _add_interval(self, new: Interval) -> None:
         last = self._waiting[-1] if self._waiting else None
         if self._merges and isinstance(last, Interval) and last.phase_index == new.phase_index:
-            self._waiting[-1] = added_up(last, new)
+            self._waiting[-1] = add_up(last, new)
         else:
             self._waiting.append(new)
 
@@ -65,7 +65,7 @@ class Relay:
         return taken
 
 
-def added_up(first: Interval, second: Interval) -> Interval:
+def add_up(first: Interval, second: Interval) -> Interval:
     """Make one interval of two that follow one another."""
     operations: dict[tuple[str, str], OperationInterval] = {}
     for one in (*first.operations, *second.operations):

@@ -1,4 +1,4 @@
-"""What does each client of a set get of a Plan?
+"""Give each client of a group its share of a Plan.
 
 A share is a function of Plan, share and names: Plan -> Plan for each client, with phases, jobs and operations that
 are called as in the whole, so that results are of the same things. What a share cannot keep as it was meant is

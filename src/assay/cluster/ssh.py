@@ -207,14 +207,14 @@ def _configurations() -> list[str]:
 
     It names programs to start, such as a ProxyCommand. OpenSSH refuses such a file, too.
     """
-    there = [path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)]
+    there = [path for path in map(_expand, _CONFIGURATIONS) if os.access(path, os.R_OK)]
     for path in there:
         if (why := find_stranger(Path(path))) is not None:
             raise HostError(f"ssh: {path} is not read, because {why}, and it can name programs to start")
     return there
 
 
-def _expanded(path: str) -> str:
+def _expand(path: str) -> str:
     return str(Path(path).expanduser()) if "HOME" in os.environ else path
 
 
@@ -229,9 +229,9 @@ def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKn
     known = asyncssh.SSHKnownHosts()
     for path in (*users, *machines):
         with contextlib.suppress(OSError):
-            if find_stranger(Path(_expanded(path))) is not None:
+            if find_stranger(Path(_expand(path))) is not None:
                 continue
-            for line in Path(_expanded(path)).read_text(errors="replace").splitlines():
+            for line in Path(_expand(path)).read_text(errors="replace").splitlines():
                 with contextlib.suppress(ValueError):  # a line that OpenSSH passes over, too
                     known.load(line)
     return known

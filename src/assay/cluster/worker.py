@@ -115,7 +115,7 @@ class ClientWorker:
 
     async def serve(self) -> Departure:
         """Join, and do what is asked until the end; gives why it came."""
-        async with self._joined() as refused:
+        async with self._join_leader() as refused:
             if refused is not None:
                 return refused
             relaying = asyncio.create_task(self._relay())
@@ -135,7 +135,7 @@ class ClientWorker:
                     await asyncio.to_thread(self._echo.close)
 
     @contextlib.asynccontextmanager
-    async def _joined(self) -> AsyncIterator[Departure | None]:
+    async def _join_leader(self) -> AsyncIterator[Departure | None]:
         card = self._settings.card
         self._worker = WorkerServer(
             self._join.address,
@@ -150,7 +150,7 @@ class ClientWorker:
             metrics={},
             startup_information={CARD: lambda _: msgspec.json.encode(card)},
         )
-        self._worker.handlers.update(self._asked())
+        self._worker.handlers.update(self._question_handlers())
         self._worker.stream_handlers.update(self._report())
         refused = None
         try:
@@ -158,13 +158,13 @@ class ClientWorker:
         except TimeoutError:
             refused = Departure(Why.UNREACHABLE)
         except RuntimeError as error:
-            refused = _refused_by(error.__cause__ or error)
+            refused = _explain_refusal(error.__cause__ or error)
         try:
             yield refused
         finally:
             await self._worker.close(timeout=5, executor_wait=False)
 
-    def _asked(self) -> dict[str, Any]:
+    def _question_handlers(self) -> dict[str, Any]:
         asked: dict[Question, Callable[..., Awaitable[bytes]]] = {
             Question.LOOK: self._look,
             Question.BEGIN: self._begin,
@@ -373,7 +373,7 @@ class ClientWorker:
                 return
 
 
-def _refused_by(error: BaseException) -> Departure:
+def _explain_refusal(error: BaseException) -> Departure:
     """Explain why Dask could not join."""
     if isinstance(error, FileNotFoundError):
         return Departure(Why.REFUSED, "the key of the run is gone: it has begun, or is over")

@@ -1,4 +1,4 @@
-"""What is a figure a figure of, and what held it where it is?
+"""Decide what a figure measured, and what limited it.
 
 The rules are tried in order; the first that holds gives the verdict. Each shows its arithmetic, so that a reader can check
 it or disagree with a fact. Where none holds the answer is `unknown`, with what would decide it.
@@ -189,16 +189,18 @@ def _latency(figure: Claim, given: Given) -> Attribution | None:
     )
     if at_once > 1:
         return Attribution(
-            _waited_for(figure, given), Bottleneck.UNKNOWN, f"{why} Only a run with more at a time shows if more come."
+            _attribute_latency(figure, given),
+            Bottleneck.UNKNOWN,
+            f"{why} Only a run with more at a time shows if more come.",
         )
     return Attribution(
-        _waited_for(figure, given),
+        _attribute_latency(figure, given),
         Bottleneck.OPERATION_LATENCY,
         f"{why} It waits for each before the next: that sets the rate.",
     )
 
 
-def _waited_for(figure: Claim, given: Given) -> ServedBy:
+def _attribute_latency(figure: Claim, given: Given) -> ServedBy:
     """Decide what answered operations that were waited for: storage only where no memory can have."""
     if given.link_bytes_per_s is not None:
         return ServedBy.MIXED

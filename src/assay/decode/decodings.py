@@ -38,10 +38,10 @@ class Decodings(msgspec.Struct, frozen=True, kw_only=True):
 
 def decodings(tool: str, figures: Sequence[Claim], given: Given) -> Decodings:
     """Assess every figure."""
-    return Decodings(schema=SCHEMA, tool=tool, figures=tuple(_decoded(figure, given) for figure in figures))
+    return Decodings(schema=SCHEMA, tool=tool, figures=tuple(_decode(figure, given) for figure in figures))
 
 
-def _decoded(figure: Claim, given: Given) -> Decoded:
+def _decode(figure: Claim, given: Given) -> Decoded:
     verdict = attribute(figure, given)
     return Decoded(
         test=figure.test,

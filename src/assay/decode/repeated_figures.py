@@ -1,4 +1,4 @@
-"""Which figures of a tool's output are repeats of one test, and which are parts of one figure?
+"""Separate repeats of one test from parts of one figure in a tool's output.
 
 Figures of one place are repeats, in their order. But workers that the tool distinguishes although they ran at once are
 parts: their operations and bytes are added up and divided by the longest of their times, as fio does for a group, and
@@ -75,8 +75,8 @@ def _sum(parts: Sequence[Claim]) -> Claim:
     mean = sum(mean * count for mean, count in known) / sum(count for _, count in known) if known else None
     return dataclasses.replace(
         parts[0],
-        bytes_per_s=moved / seconds if moved is not None and seconds else _added(part.bytes_per_s for part in parts),
-        ops_per_s=ops / seconds if ops is not None and seconds else _added(part.ops_per_s for part in parts),
+        bytes_per_s=moved / seconds if moved is not None and seconds else _add(part.bytes_per_s for part in parts),
+        ops_per_s=ops / seconds if ops is not None and seconds else _add(part.ops_per_s for part in parts),
         workers=_total(part.workers for part in parts),
         ops=ops,
         moved_bytes=moved,
@@ -94,7 +94,7 @@ def _total(counts: Iterable[int | None]) -> int | None:
     return None if None in found else sum(count or 0 for count in found)
 
 
-def _added(rates: Iterable[float | None]) -> float | None:
+def _add(rates: Iterable[float | None]) -> float | None:
     found = list(rates)
     return None if None in found else sum(rate or 0.0 for rate in found)
 

@@ -1,4 +1,4 @@
-"""Of which zone is a time that a tool's output gives without one?
+"""Choose the zone of a time that a tool prints without one.
 
 A tool that prints times of its machine's clock does not print its zone. Whoever imports the output gives it, by the name
 of a zone of the IANA database (`Europe/Berlin`: with its summer time as it was then), by a fixed offset (`+02:00`), or with

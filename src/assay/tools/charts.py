@@ -89,7 +89,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis) -> Layered:
         raise ValueError("lines need points, and those on a logarithmic x axis lie above 0")
     if y.scale is not Scale.LINEAR and min(py for _, py in points) <= 0:
         raise ValueError("values on a logarithmic axis lie above 0")
-    coloured = _coloured(series)
+    coloured = _add_colours(series)
     low, high = _bounds([py for _, py in points], y.scale)
     along = vl.X("x:Q", title=x.title, scale=_x_scale(series, x.scale), axis=_x_axis(points, x.scale))
     up = vl.Y("y:Q", title=y.title, scale=_scale(y.scale, low, high), axis=_value_axis(y.scale, low, high))
@@ -111,7 +111,7 @@ def cliffs(series: Sequence[Series], factor: float = CLIFF) -> tuple[tuple[float
     return tuple(sorted(found))
 
 
-def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
+def grouped_bars(bars: Sequence[Bar], axis: Axis) -> Layered:
     """Draw bars from zero, or on a logarithmic axis dots, in groups, each with its name and value.
 
     Raises:
@@ -150,7 +150,7 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
 # -- lines -------------------------------------------------------------------------------------------------------------
 
 
-def _coloured(series: Sequence[Series]) -> list[Series]:
+def _add_colours(series: Sequence[Series]) -> list[Series]:
     fills = itertools.cycle(COLOURS)
     return [Series(one.name, one.points, one.colour or next(fills), one.is_dashed) for one in series]
 
@@ -167,7 +167,7 @@ def _end_labels(
 ) -> list[vl.Chart]:
     low, high = (scale.place(bound) for bound in bounds)
     ends = [one.points[-1] for one in series]
-    moved = _kept_inside([scale.place(py) for _, py in ends], low, high)
+    moved = _keep_inside([scale.place(py) for _, py in ends], low, high)
     rows = [
         {"x": px, "y": scale.at(place), "label": one.name, "colour": one.colour}
         for one, (px, _), place in zip(series, ends, moved, strict=True)
@@ -178,7 +178,7 @@ def _end_labels(
     return [halo, words.encode(color=vl.Color("colour:N", scale=None))]
 
 
-def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float]:
+def _keep_inside(places: Sequence[float], low: float, high: float) -> list[float]:
     """Move labels apart, off the axis below, and not above the top."""
     least = _LEAST_LABEL_DISTANCE * (high - low)
     moved = spread(places, least)

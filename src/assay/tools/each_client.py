@@ -55,7 +55,7 @@ class EachClient(Output[Any]):
     def files(self) -> Sequence[OutputFile]:
         """Give the files of each client, with its name in theirs: `x-local-1.xls`."""
         return [
-            OutputFile(_named(file.path, name), file.content, appends=file.appends)
+            OutputFile(_client_path(file.path, name), file.content, appends=file.appends)
             for name, output in self._outputs.items()
             for file in output.files()
         ]
@@ -79,5 +79,5 @@ def _below_names(texts: Mapping[str, str]) -> str:
     return "\n".join(f"==== {name}\n{text}" for name, text in texts.items())
 
 
-def _named(path: Path, client: str) -> Path:
+def _client_path(path: Path, client: str) -> Path:
     return path.with_name(f"{path.stem}-{client}{path.suffix}")

@@ -55,7 +55,7 @@ def read_files(
         while waiting:
             holder = waiting.pop()
             for include in includes(found[holder]):
-                path = _looked_at(holder, include)
+                path = _check_include(holder, include)
                 if path not in found:
                     found[path] = _read(tool, path, what, follows=False)
                     waiting.append(path)
@@ -69,7 +69,7 @@ def included_path(holder: str, name: str) -> str:
     return str(Path(holder).parent / name)
 
 
-def _looked_at(holder: str, include: Include) -> str:
+def _check_include(holder: str, include: Include) -> str:
     folder, wanted = Path(holder).resolve().parent, Path(include.name)
     if not include.name:
         raise FrontEndError(holder, include.line, "include names no file")

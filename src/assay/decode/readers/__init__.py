@@ -1,4 +1,6 @@
-"""Which tool printed this? A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
+"""Find the tool that printed an output.
+
+A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
 
 `read` gives the figures one by one, or None where the text is not that tool's; it raises ValueError with words for people
 where the text is the tool's but cannot be used.
@@ -91,10 +93,10 @@ def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> It
     found = [(name, reader(part)) for name, part in zip(parts[::2], parts[1::2], strict=True) if name]
     if all(claims is None for _, claims in found):
         return None
-    return _named(found)
+    return _add_names(found)
 
 
-def _named(found: Iterable[tuple[str, Iterable[Claim] | None]]) -> Iterator[Claim]:
+def _add_names(found: Iterable[tuple[str, Iterable[Claim] | None]]) -> Iterator[Claim]:
     for name, claims in found:
         if claims is None:
             raise ValueError(f"that of client {name} is not")

@@ -41,7 +41,7 @@ def read(text: str) -> Iterable[Claim] | None:
     for job in jobs:
         groups.setdefault(_group(job), Counter())[_name(job)] += 1
     numbers = {group: number for number, group in enumerate(groups, start=1)}
-    during = Circumstances(version=_version(document), measured=_measured(document))
+    during = Circumstances(version=_version(document), measured=_measured_at(document))
     found: list[Claim] = []
     for job in jobs:
         names = groups[_group(job)]
@@ -66,7 +66,7 @@ def _version(document: Mapping[str, Any]) -> str | None:
     return str(document.get("fio version", ""))[:40].removeprefix("fio-") or None
 
 
-def _measured(document: Mapping[str, Any]) -> dt.datetime | None:
+def _measured_at(document: Mapping[str, Any]) -> dt.datetime | None:
     """Give the time of day: fio takes it when it writes the document, which is as near as it reports."""
     stamp = _number(document.get("timestamp"))
     return dt.datetime.fromtimestamp(stamp, dt.UTC) if 0 < stamp < 1e11 else None
@@ -85,10 +85,10 @@ def _of_job(
         size *= workers
     # By itself fio takes a file out of the page cache before it begins.
     is_emptied = str(options.get("invalidate", "1")) != "0"
-    directions = [direction for direction in ("read", "write") if _moved(_table(job.get(direction))) > 0]
+    directions = [direction for direction in ("read", "write") if _bytes_moved(_table(job.get(direction))) > 0]
     for direction in directions:
         found = _table(job[direction])
-        moved = _moved(found)
+        moved = _bytes_moved(found)
         is_old = "bw_bytes" not in found
         ops, runtime_ms = (_number(found.get(name)) for name in ("total_ios", "runtime"))
         yield Claim(
@@ -117,7 +117,7 @@ def _of_job(
         )
 
 
-def _moved(found: Mapping[str, Any]) -> float:
+def _bytes_moved(found: Mapping[str, Any]) -> float:
     """Give the bytes of one direction."""
     is_old = "bw_bytes" not in found and "io_kbytes" not in found
     return _number(found.get("io_bytes")) * (_KIB if is_old else 1)

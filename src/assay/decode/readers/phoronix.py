@@ -51,7 +51,7 @@ def read(text: str) -> Iterable[Claim] | None:
     """Read every trial of every test."""
     if f"<{_ROOT}>" not in text[:_FIRST]:
         return None
-    root = _parsed(text)
+    root = _parse(text)
     if root.name != _ROOT:
         return None
     systems = {one.text("Identifier"): one for one in root.all("System")}
@@ -59,7 +59,7 @@ def read(text: str) -> Iterable[Claim] | None:
     return (figure for result in root.all("Result") for figure in _of_result(result, systems, client))
 
 
-def _parsed(text: str) -> _Element:
+def _parse(text: str) -> _Element:
     """Take the document to pieces; raises ValueError."""
     top = _Element("")
     open_elements = [top]
@@ -107,7 +107,7 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
             during = Circumstances(
                 version=client.removeprefix("Phoronix Test Suite").strip().lstrip("v")[:40] or None,
                 machine=machine or None,
-                measured=_measured(systems.get(machine)),
+                measured=_measured_at(systems.get(machine)),
             )
             for value in _values(raw, title):
                 try:
@@ -130,7 +130,7 @@ def _values(raw: str, title: str) -> list[float]:
     return found
 
 
-def _measured(system: _Element | None) -> dt.datetime | None:
+def _measured_at(system: _Element | None) -> dt.datetime | None:
     try:
         return dt.datetime.fromisoformat(system.text("TimeStamp")) if system else None
     except ValueError:

@@ -53,7 +53,7 @@ def read(text: str) -> Iterable[Claim] | None:
             f"its first line needs a name for each of its 1 to {_MOST_COLUMNS} columns of values, all different"
         )
     during = [
-        Circumstances(version=remarks.get("version"), machine=name[:_MOST_CHARACTERS], measured=_measured(remarks))
+        Circumstances(version=remarks.get("version"), machine=name[:_MOST_CHARACTERS], measured=_measured_at(remarks))
         for name in systems
     ]
     return _claims(rows, during)
@@ -106,7 +106,7 @@ def _remark(line: str) -> tuple[str, str]:
     return key.strip().lower()[:_MOST_CHARACTERS], value.strip()[:_MOST_CHARACTERS]
 
 
-def _measured(remarks: dict[str, str]) -> dt.datetime | None:
+def _measured_at(remarks: dict[str, str]) -> dt.datetime | None:
     try:
         return dt.datetime.fromisoformat(remarks["date"])
     except (KeyError, ValueError):  # none, or one for people such as `spring 2009`

@@ -65,7 +65,7 @@ class BigDirOutput(Output[Settings]):
 
     def figures(self) -> "Sequence[Figure]":
         """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
-        return _drawn(self.found, self.found.contended() if len(self.found.clients) > 1 else None)
+        return _drawn(self.found, self.found.count_contended() if len(self.found.clients) > 1 else None)
 
     def figures_of_clients(self, outputs: Sequence[Self]) -> "Sequence[Figure]":
         """Draw the same over the clients of all machines, whose clocks do not show until when all were at work."""
@@ -138,7 +138,7 @@ def _ends(found: Steps) -> list[str]:
 def _contention(found: Steps) -> list[str]:
     if len(found.clients) == 1:
         return []
-    until, reached = found.contended(), found.common * found.settings.step
+    until, reached = found.count_contended(), found.common * found.settings.step
     sentence = f"The CSV is the mean over {len(found.clients)} clients, which started together."
     if until < reached:
         sentence += (

@@ -92,7 +92,7 @@ class Steps:
         """Steps that every client has."""
         return min((len(client.making_ns) for client in self.clients), default=0)
 
-    def contended(self) -> int:
+    def count_contended(self) -> int:
         """Give the entries up to which all clients were at work: what each had when the first was through."""
         if not self.common:
             return 0

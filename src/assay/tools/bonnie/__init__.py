@@ -9,7 +9,7 @@ from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.bonnie import machine
 from assay.tools.bonnie.plan import most_bytes, size_mib, to_plan
-from assay.tools.bonnie.settings import Settings, parse, sized
+from assay.tools.bonnie.settings import Settings, choose_size, parse
 from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 
@@ -76,7 +76,7 @@ class Bonnie(FrontEnd[Settings]):
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan; size, user and seed are those of this machine and moment where the words leave them open."""
         return to_plan(
-            sized(settings, machine.ram_mib()),
+            choose_size(settings, machine.ram_mib()),
             origin,
             directory=check_directory(settings.directory),
             seed=machine.seed(settings),

@@ -68,7 +68,7 @@ class MeasuredPass:
         return self.settings.size_mib or 0
 
 
-def measured(run: RunRecord, settings: Settings) -> tuple[MeasuredPass, ...]:
+def measure_passes(run: RunRecord, settings: Settings) -> tuple[MeasuredPass, ...]:
     """Compute the result of every repeat; a repeat that did not start has no tests."""
     hello = run.first(events.Hello)
     return tuple(

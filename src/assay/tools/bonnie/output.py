@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import MeasuredPass, fold_passes, measured
+from assay.tools.bonnie.measured import MeasuredPass, fold_passes, measure_passes
 from assay.tools.bonnie.settings import Settings
 from assay.tools.bonnie.table import table
 from assay.tools.front_end import Output
@@ -24,7 +24,7 @@ class BonnieOutput(Output[Settings]):
     @cached_property
     def everything(self) -> tuple[MeasuredPass, ...]:
         """The result of every repeat."""
-        return measured(self.run, self.settings)
+        return measure_passes(self.run, self.settings)
 
     def text(self) -> str:
         """Print table and CSV line, or CSV lines alone with -q and -x."""

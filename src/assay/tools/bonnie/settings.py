@@ -1,4 +1,4 @@
-"""What does a bonnie++ command line ask for?
+"""Read a bonnie++ command line.
 
 The options are those of bonnie++ 2.00 in the order of getopt(3): a letter, its value attached or as the next word.
 `--format 1.03|1.96|2.00` (or `--compat`) chooses the version whose load and output are wanted; 1.03 has fewer options. What
@@ -167,7 +167,7 @@ def _refuse_later(letter: str, version: str) -> None:
         raise InputError(f"bonnie -{letter}: 1.03 has no such option; use --format 2.00")
 
 
-def sized(settings: Settings, ram_mib: int) -> Settings:
+def choose_size(settings: Settings, ram_mib: int) -> Settings:
     """Choose the size that is left to the machine, and check sizes against its memory as the original does.
 
     Args:

@@ -25,7 +25,7 @@ def table(one: MeasuredPass) -> str:
 
 def _io_block(one: MeasuredPass) -> list[str]:
     version = one.settings.version
-    second, third, size = "", "Name:Size etc", _described_size(one)
+    second, third, size = "", "Name:Size etc", _size_text(one)
     if version == "1.03":
         size = old_size_text(one)
         third = "Machine   Size:chnk" if ":" in size else "Machine        Size"
@@ -65,7 +65,7 @@ def _machine_columns(name: str, size: str) -> str:
     return f"{name[: max(room - 1, 0)]:<{room}}{size}"
 
 
-def _described_size(one: MeasuredPass) -> str:
+def _size_text(one: MeasuredPass) -> str:
     """Size, chunk, concurrency, seeks and seekers of 2.00; usual ones are empty, and colons at the end left out."""
     settings = one.settings
     parts = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)]

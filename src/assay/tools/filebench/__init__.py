@@ -7,11 +7,11 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
-from assay.tools.filebench.loading import loaded
+from assay.tools.filebench.loading import insert_personalities
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
-from assay.tools.filebench.settings import Settings, asked, parse
+from assay.tools.filebench.settings import Settings, parse, read_words
 from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files, read_files
 
@@ -51,7 +51,7 @@ class Filebench(FrontEnd[Settings]):
 
     def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Describe custom variables, or read the script and run it."""
-        wanted = asked(words)
+        wanted = read_words(words)
         if wanted.cvar_type is not None:
             text = help_of(wanted.cvar_type) if wanted.cvar_type else list_of_types()
             if not text:
@@ -60,7 +60,7 @@ class Filebench(FrontEnd[Settings]):
             return 0
         files = read_files(self.name, [wanted.file], "script")
         return context.measure(
-            words, {name: loaded(text) for name, text in files.items()} if wanted.takes_old else files
+            words, {name: insert_personalities(text) for name, text in files.items()} if wanted.takes_old else files
         )
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:

@@ -11,7 +11,7 @@ from assay.tools.arguments import cut
 from assay.tools.filebench.definitions import STRICT, Definitions, Overrides
 from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Before, Note, Personality
-from assay.tools.filebench.scope import Scope, named, setting
+from assay.tools.filebench.scope import Scope, by_name_of, setting
 from assay.tools.filebench.statements import (
     Arithmetic,
     Attribute,
@@ -120,7 +120,7 @@ class _Script:
             self._scope.globals[command.name] = self._scope.expression(value)
 
     def follow_define_randvar(self, command: Statement) -> None:
-        by_name = named(command.attributes)
+        by_name = by_name_of(command.attributes)
         name = by_name.pop("name", None)
         if name is None or not isinstance(name.value, Variable):
             self._refuse(command.line, "near 'define randvar': it has a name, such as name=$size")
@@ -137,7 +137,7 @@ class _Script:
         self._processes.append(command)
 
     def follow_define_flowop(self, command: Statement) -> None:
-        name = named(command.attributes).get("name")
+        name = by_name_of(command.attributes).get("name")
         if name is None:
             self._refuse(command.line, "near 'define flowop': it has a name")
         text = self._scope.text(name)
@@ -193,7 +193,7 @@ class _Script:
             )
 
     def follow_eventgen(self, command: Statement) -> None:
-        by_name = named(command.attributes)
+        by_name = by_name_of(command.attributes)
         self._scope.check_names(by_name, frozenset({"rate"}), "eventgen")
         self._event_rate = by_name["rate"]
 

@@ -115,7 +115,7 @@ def _refusal(error: UnexpectedInput, text: str, source: str) -> FrontEndError:
     at_end = (token is not None and token.type == "$END") or position >= len(text)
     line = text.count("\n", 0, position) + 1 if not at_end else max(1, text.rstrip().count("\n") + 1)
     near = "the end of the script" if at_end else f"'{cut(_word_at(text, position))}'"
-    wanted = _wanted(error)
+    wanted = _expected(error)
     return FrontEndError(source, line, f"syntax error near {near}{f'; expected: {wanted}' if wanted else ''}")
 
 
@@ -124,7 +124,7 @@ def _word_at(text: str, position: int) -> str:
     return found[0] if found else ""
 
 
-def _wanted(error: UnexpectedInput) -> str:
+def _expected(error: UnexpectedInput) -> str:
     names = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
     plain = {
         "NUMBER": "a number",

@@ -19,7 +19,7 @@ def personalities() -> Sequence[str]:
     return sorted(file.name.removesuffix(".f") for file in _FOLDER.iterdir() if file.name.endswith(".f"))
 
 
-def loaded(script: str) -> str:
+def insert_personalities(script: str) -> str:
     """Put personalities in place of each `load` that names one."""
     known = personalities()
     return _LOAD.sub(lambda found: found[1] + _in_one_line(found[2]) if found[2] in known else found[0], script)

@@ -71,7 +71,7 @@ class _Group:
     own: Mapping[str, str]
 
 
-def planned(workload: Personality, source: str) -> Planned:
+def plan_threads(workload: Personality, source: str) -> Planned:
     """Plan all threads; raises FrontEndError for what is not supported."""
     groups = [group for process in workload.processes for group in _groups(process, source)]
     waiting: dict[str, tuple[str, ...]] = {}
@@ -101,7 +101,7 @@ def planned(workload: Personality, source: str) -> Planned:
             aio=f"{group.name}: ",
         )
         thread = dataclasses.replace(group.thread, instances=group.workers)
-        made = ThreadPlanner(thread, context).made()
+        made = ThreadPlanner(thread, context).make_plan()
         sets |= dict.fromkeys(made.sets)
         notes |= dict.fromkeys(made.notes)
         # A thread that only waits and posts has nothing that is recorded; it goes with one that has.
@@ -123,7 +123,7 @@ def planned(workload: Personality, source: str) -> Planned:
         sets=tuple(sets),
         sources={name: tuple(found) for name, found in sources.items()},
         kinds=_kinds(workload),
-        untranslated=_merged((*notes, *_of_files(workload, sets))),
+        untranslated=_merge((*notes, *_of_files(workload, sets))),
     )
 
 
@@ -276,7 +276,7 @@ def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]
             )
 
 
-def _merged(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
+def _merge(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
     """One for all that have the same reason: scripts repeat themselves."""
     by_reason: dict[str, list[str]] = {}
     for note in notes:
@@ -339,7 +339,7 @@ def _layout(entries: int, width: float) -> plan.Layout:
 
 def to_plan(workload: Personality, source: str, origin: plan.Origin, directory: Path) -> plan.Plan:
     """Make the Plan of a script for a directory."""
-    made = planned(workload, source)
+    made = plan_threads(workload, source)
     used = dict.fromkeys(made.sets)
     sets = [one for files in workload.files.values() for one in _file_sets(files, used)]
     commands = [step for step in workload.before if step.command]

@@ -137,7 +137,7 @@ def distribution(
         ValueError: it would be a table with too many rows.
     """
     if round_to > 0:
-        return _table(_rounded(source, round_to, low, high))
+        return _table(_round_draws(source, round_to, low, high))
     if source.in_plan is not None and low is None and high is None:
         return source.in_plan
     return _table(_pieces(source, low, high))
@@ -155,7 +155,7 @@ def _cut(value: float, low: float | None, high: float | None) -> float:
     return max(value, 0.0)
 
 
-def _rounded(source: Continuous, round_to: float, low: float | None, high: float | None) -> list[Row]:
+def _round_draws(source: Continuous, round_to: float, low: float | None, high: float | None) -> list[Row]:
     end = _quantile(source, 1 - _TAIL)
     first, last = math.floor(source.least / round_to), math.ceil(end / round_to)
     if last - first >= _MOST_ROWS:
@@ -244,14 +244,14 @@ def _of_table(randvar: RandVar) -> plan.Distribution:
         return _table(rows)
     weights: dict[float, float] = {}
     for share, low, high in rows:
-        for _, value, weight in _rounded_row(low, high, randvar.round):
+        for _, value, weight in _round_row(low, high, randvar.round):
             weights[value] = weights.get(value, 0.0) + share * weight
     if len(weights) > _MOST_ROWS:
         raise ValueError(f"rounding to {randvar.round:g} gives {len(weights)} values; the limit is {_MOST_ROWS}")
     return _table([(weight, value, value) for value, weight in sorted(weights.items())])
 
 
-def _rounded_row(low: float, high: float, round_to: float) -> list[Row]:
+def _round_row(low: float, high: float, round_to: float) -> list[Row]:
     """Multiples that draws between two bounds are rounded to: their number, they themselves, their share."""
     first, last = math.floor(low / round_to + 0.5), math.floor(high / round_to + 0.5)
     if last - first > _MOST_ROWS:

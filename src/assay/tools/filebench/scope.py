@@ -26,7 +26,7 @@ from assay.tools.filebench.statements import (
     Scalar,
     ShareTable,
     Variable,
-    unescaped,
+    unescape,
 )
 
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -58,7 +58,7 @@ class Scope:
             case Number():
                 return scalar.value
             case Quoted():
-                return unescaped(self._filled(scalar))
+                return unescape(self._fill(scalar))
             case Variable():
                 return self._variable(scalar, depth)
             case ShareTable():
@@ -81,7 +81,7 @@ class Scope:
             self.refuse(variable.line, f"near '${cut(variable.name)}': nothing sets this variable; set are {there}")
         return self.globals[variable.name]
 
-    def _filled(self, text: Quoted) -> str:
+    def _fill(self, text: Quoted) -> str:
         return _IN_TEXT.sub(lambda found: str(self._in_text(found, text.line)), text.text)
 
     def _in_text(self, found: "re.Match[str]", line: int) -> str:
@@ -176,7 +176,7 @@ class Scope:
 
     def random(self, node: Random) -> plan.Distribution:
         """Make a random variable."""
-        by_name = named(node.attributes)
+        by_name = by_name_of(node.attributes)
         known = _RANDVAR if node.kind == "randvar" else _CVAR
         self.check_names(by_name, known, node.kind)
         try:
@@ -240,7 +240,7 @@ _RANDVAR = frozenset({"type", "mean", "min", "round", "gamma", "seed", "randsrc"
 _CVAR = frozenset({"type", "parameters", "min", "max", "round"})
 
 
-def named(attributes: Attributes) -> dict[str, Attribute]:
+def by_name_of(attributes: Attributes) -> dict[str, Attribute]:
     """By name; of several of one name the last."""
     return {("$" if attribute.is_local else "") + attribute.name: attribute for attribute in attributes}
 

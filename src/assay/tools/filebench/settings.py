@@ -11,7 +11,7 @@ from assay.tools.arguments import Arguments, cut, whole_number
 from assay.tools.filebench.definitions import STRICT, Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
-from assay.tools.filebench.plan import Planned, planned
+from assay.tools.filebench.plan import Planned, plan_threads
 from assay.tools.named_files import Files
 
 USAGE: Final = (
@@ -40,7 +40,7 @@ class Settings:
     @functools.cached_property
     def planned(self) -> Planned:
         """What the Plan is made of; raises FrontEndError."""
-        return planned(self.workload, self.file)
+        return plan_threads(self.workload, self.file)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Wanted:
     """Whether the script may be one of 1.4."""
 
 
-def asked(words: Sequence[str]) -> Wanted:
+def read_words(words: Sequence[str]) -> Wanted:
     """Read the user's own words; raises InputError."""
     given = _read(words)
     if given["c"] is not None:

@@ -259,6 +259,6 @@ def _tokens(node: Tree[Token]) -> Iterator[Token]:
             yield from _tokens(child)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Replace the characters after a backslash."""
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), text, flags=re.DOTALL)

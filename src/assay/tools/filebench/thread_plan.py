@@ -93,7 +93,7 @@ class ThreadPlanner:
         self._asynchronous: dict[str, Flowop] = {}
         self._idle: set[str] = set()
 
-    def made(self) -> ThreadPlan:
+    def make_plan(self) -> ThreadPlan:
         """Make the actions; raises FrontEndError for what is not supported."""
         implied, closed = self._open.implied, self._open.closed
         first = tuple(self._implicit_open(slot) for slot in implied if slot not in closed)
@@ -260,7 +260,7 @@ class ThreadPlanner:
             )
         return plan.RandomAccess(region=plan.Range(from_bytes=0, length_bytes=length))
 
-    def _moved(self, flowop: Flowop, kind: plan.OpKind) -> tuple[plan.Action, ...]:
+    def _move(self, flowop: Flowop, kind: plan.OpKind) -> tuple[plan.Action, ...]:
         size = self._io_size(flowop)
         if flowop.opens_next:
             return (self._of_next(flowop, kind, size),)
@@ -290,10 +290,10 @@ class ThreadPlanner:
         return self._do(flowop, kind, plan.FromSet(set=flowop.files, pick=plan.Next()), access=access, size=size)
 
     def _read(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return self._moved(flowop, plan.OpKind.READ)
+        return self._move(flowop, plan.OpKind.READ)
 
     def _write(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return self._moved(flowop, plan.OpKind.WRITE)
+        return self._move(flowop, plan.OpKind.WRITE)
 
     def _readwholefile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         size = self._pieces(flowop)
@@ -417,7 +417,7 @@ class ThreadPlanner:
         self._io_size(flowop)
         self._asynchronous[flowop.name] = flowop
         self._operations.setdefault(flowop.name, []).append(flowop.name)
-        return (plan.Post(semaphore=asked(self._context.aio, flowop)),)
+        return (plan.Post(semaphore=requests_of(self._context.aio, flowop)),)
 
     def _aiowait(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         writes = [(other, times) for other, times in self._thread.flowops() if other.kind == "aiowrite"]
@@ -450,12 +450,12 @@ class ThreadPlanner:
 
     def _semblock(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         name = self._context.own[flowop.name]
-        count = self._counted(flowop)
+        count = self._count(flowop)
         room = (plan.Post(semaphore=room_of(name), count=count),) if name in self._context.posted_to else ()
         return (*room, plan.Wait(semaphore=name, count=count))
 
     def _sempost(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        count, made = self._counted(flowop), list[plan.Action]()
+        count, made = self._count(flowop), list[plan.Action]()
         for name in self._targets(flowop, "semblock"):
             if flowop.is_blocking:
                 initial = self._context.high_water[name]
@@ -463,7 +463,7 @@ class ThreadPlanner:
             made.append(plan.Post(semaphore=name, count=count))
         return tuple(made)
 
-    def _counted(self, flowop: Flowop) -> int:
+    def _count(self, flowop: Flowop) -> int:
         if not 1 <= flowop.value <= 32_767:
             self._refuse(flowop.line, f"near 'value={flowop.value}': {flowop.kind} counts from 1 to 32767 at a time")
         return flowop.value
@@ -523,7 +523,7 @@ class ThreadPlanner:
         return (plan.FinishOn(op=target, ops=ops, bytes=bytes_, together=not target, every_kind=not target),)
 
 
-def asked(prefix: str, flowop: Flowop) -> str:
+def requests_of(prefix: str, flowop: Flowop) -> str:
     """Name the semaphore that counts writes which are to be done."""
     return f"{prefix}{flowop.name}: asked"
 
@@ -547,7 +547,7 @@ def helper(flowop: Flowop, files: FilesetFiles, prefix: str, access: plan.Access
     )
     write = plan.Op(op=plan.OpKind.WRITE, name=flowop.name, file=plan.Slot(slot=0), access=access, size=flowop.io_size)
     turn: tuple[plan.Action, ...] = (
-        plan.Wait(semaphore=asked(prefix, flowop)),
+        plan.Wait(semaphore=requests_of(prefix, flowop)),
         plan.Do(op=write),
         plan.Post(semaphore=done(prefix)),
     )

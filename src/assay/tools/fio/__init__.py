@@ -9,7 +9,7 @@ from typing import ClassVar
 from assay import __version__
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
-from assay.tools.fio.command_line import gathered
+from assay.tools.fio.command_line import gather_files
 from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
@@ -75,7 +75,7 @@ class Fio(FrontEnd[Settings]):
                 text, code = engine_help(value)
                 context.write(text)
                 return code
-        whole, files = gathered(words, os.environ)
+        whole, files = gather_files(words, os.environ)
         settings = self.parse(whole, files)
         if settings.show_command:
             context.write("".join(f"{line}\n" for line in command_lines(settings)))

@@ -1,4 +1,4 @@
-"""How much does a job of fio do, and where? Its own sums, in bytes.
+"""Compute how much a job of fio does, and where, in bytes.
 
 The length of a file is `filesize`, else the job's offset and its share of `size`. What is done goes from the offset to the
 end of each file. With blocks of one size a pass over a file is as many as fit, and a job is through after a pass, or at the

@@ -1,4 +1,4 @@
-"""How large are the I/Os of a job, how fast, and where do random ones go?"""
+"""Read the block sizes, the rates and the random distribution of a job."""
 
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values

@@ -39,14 +39,14 @@ class CommandLine:
 # -- what is outside of the words --------------------------------------------------------------------------------------
 
 
-def gathered(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+def gather_files(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Read the files that words name; give the words with the variables that these and they name, and the files.
 
     Raises:
         InputError: a file is not there, is no text, or includes one outside of its folder.
     """
     check_count(words, "fio", _MOST_WORDS)
-    paired = list(_paired(words))
+    paired = list(_pair(words))
     files = read_files("fio", [word for word in paired if _is_file(word)], "job file", includes)
     names = dict.fromkeys(name for text in (*paired, *files.values()) for name in VARIABLE.findall(text))
     return [*paired, *(f"${{{name}}}={environment[name]}" for name in names if name in environment)], files
@@ -69,7 +69,7 @@ def take_apart(words: Sequence[str], texts: Files) -> CommandLine:
     notes: list[str] = []
     shared: list[Option] = []
     files: list[str] = []
-    for word in _paired(words):
+    for word in _pair(words):
         if word.startswith("${"):
             name, _, value = word[2:].partition("}=")
             variables[name] = value
@@ -107,7 +107,7 @@ def _of_files(paths: Sequence[str], texts: Files, *, stonewalled: bool) -> Itera
         stonewalled = True
 
 
-def _paired(words: Sequence[str]) -> Iterator[str]:
+def _pair(words: Sequence[str]) -> Iterator[str]:
     """Give the words, `--option value` as `--option=value`."""
     rest = iter(words)
     for word in rest:
@@ -149,7 +149,7 @@ def _takes_value(name: str) -> bool:
 # -- variables ---------------------------------------------------------------------------------------------------------
 
 
-def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
+def fill_in(option: Option, variables: Mapping[str, str]) -> Option:
     """Put variables into an option; one that is not set is empty, as in fio.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from assay.errors import InputError
 from assay.tools.fio import values
-from assay.tools.fio.command_line import filled_in, likely
+from assay.tools.fio.command_line import fill_in, likely
 from assay.tools.fio.job_file import Option, Section
 from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, OPTIONS
 from assay.tools.option_meaning import Noted, Refused, Taken
@@ -117,7 +117,7 @@ def of_section(
         meaning = OPTIONS.get(name)
         if meaning is None:
             raise given.fault(f"is not an option of fio that Assay supports{likely(given.name)}")
-        option = filled_in(given, variables)
+        option = fill_in(given, variables)
         match meaning:
             case Refused(why, usual) if (option.value or "1") not in usual:
                 raise option.fault(f"is not supported: {why}")

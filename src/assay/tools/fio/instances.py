@@ -88,16 +88,16 @@ def _free(name: str, taken: dict[str, int]) -> str:
 def _names(job: JobSettings, number: int) -> tuple[FileName, ...]:
     files = job.files
     if files.names:
-        return tuple((files.directory, _checked(job, name)) for name in files.names)
+        return tuple((files.directory, _check_name(job, name)) for name in files.names)
     words = files.name_format.replace("$jobname", job.name.replace("/", "_")).replace("$jobnum", str(number))
     if files.count > 1 and "$filenum" not in words:
         raise InputError(
             f"fio: {job.where}: 'filename_format' gives its {files.count} files one name; put $filenum into it"
         )
-    return ((files.directory, _checked(job, words)),)
+    return ((files.directory, _check_name(job, words)),)
 
 
-def _checked(job: JobSettings, name: str) -> str:
+def _check_name(job: JobSettings, name: str) -> str:
     """Give a name of a file, which is one below the job's directory; raises InputError."""
     path = PurePosixPath(name)
     shown = f"fio: {job.where}: job '{cut(job.name)}': filename '{cut(name)}'"

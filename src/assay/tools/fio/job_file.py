@@ -63,7 +63,7 @@ def split(word: str, where: str) -> Option:
 def includes(text: str) -> Iterator[Include]:
     """Find the lines of a text that include files."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if (name := _included(_bare(line))) is not None:
+        if (name := _included_name(_bare(line))) is not None:
             yield Include(number, name)
 
 
@@ -105,7 +105,7 @@ def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
             raise InputError(
                 f"fio: {where}: a line has at most {_MOST_CHARACTERS} characters, and no control characters"
             )
-        name = _included(line)
+        name = _included_name(line)
         if name is None:
             if depth and line.startswith("["):
                 raise InputError(f"fio: {where}: '{cut(line)}': a file that is included has no sections of its own")
@@ -120,6 +120,6 @@ def _bare(line: str) -> str:
     return re.split("[;#]", line, maxsplit=1)[0].strip()
 
 
-def _included(line: str) -> str | None:
+def _included_name(line: str) -> str | None:
     found = re.fullmatch(r"include[\s=]+(\S.*)", line)
     return found[1] if found else None

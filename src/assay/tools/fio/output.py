@@ -15,7 +15,7 @@ from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_document, json_text
 from assay.tools.fio.loop import READ, TRIM, WRITE
 from assay.tools.fio.terse_text import terse_text
-from assay.tools.fio.totals import Direction, Latency, Reported, reported
+from assay.tools.fio.totals import Direction, Latency, Reported, sum_up
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.units import ABSENT
@@ -30,7 +30,7 @@ class FioOutput(Output[Settings]):
 
     @cached_property
     def _found(self) -> list[Reported]:
-        return reported(self.run, self.settings)
+        return sum_up(self.run, self.settings)
 
     def text(self) -> str:
         """Print the run; nothing where it goes to a file."""
@@ -108,7 +108,7 @@ def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
         for part in one.directions:
             yield from _part(part)
         yield f"  cpu          : usr={one.user_percent:.2f}%, sys={one.system_percent:.2f}%"
-        yield _issued(one)
+        yield _issued_line(one)
     for group, members in groupby(found, key=lambda one: one.group):
         yield ""
         yield f"Run status group {group} (all jobs):"
@@ -161,7 +161,7 @@ def _figure(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _issued(one: Reported) -> str:
+def _issued_line(one: Reported) -> str:
     done = ",".join(str(part.ops if (part := one.of(name)) else 0) for name in (READ, WRITE, TRIM))
     return f"     issued rwts: total={done},0 short=0,0,0,0 dropped=0,0,0,0"
 

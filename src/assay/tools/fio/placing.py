@@ -1,4 +1,4 @@
-"""Which files does a job work on, and how much of them?"""
+"""Read which files a job uses, and how much of them."""
 
 from assay.tools.fio import values
 from assay.tools.fio.given import JobOptions

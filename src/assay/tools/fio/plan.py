@@ -12,7 +12,7 @@ from assay.tools.fio.amounts import amount
 from assay.tools.fio.instances import JobInstance, instances, one_value
 from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
 from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
-from assay.tools.fio.sets import Placed, placed
+from assay.tools.fio.sets import Placed, assign_files
 from assay.tools.fio.together import Together
 
 _SEED = 1
@@ -34,7 +34,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
     members = instances(settings.jobs)
     paths = list(dict.fromkeys(directories.values()))
     named = {path: "target" if place == 0 else f"target-{place + 1}" for place, path in enumerate(paths)}
-    where = placed(members, {name: named[path] for name, path in directories.items()})
+    where = assign_files(members, {name: named[path] for name, path in directories.items()})
     count = 1 + max(member.phase for member in members)
     by_phase = [[member for member in members if member.phase == number] for number in range(count)]
     sets = {place.set.name: place.set for place in where.values()}
@@ -46,7 +46,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         file_sets=tuple(sets.values()),
         phases=tuple(_phases([part for part in by_phase if part], where, Together(settings.jobs, members))),
         sample_interval_s=_interval(settings.jobs),
-        untranslated=tuple(_untranslated(members)),
+        untranslated=tuple(_list_deviations(members)),
     )
 
 
@@ -241,7 +241,7 @@ def _backend(job: JobSettings) -> plan.Backend:
 # -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
-def _untranslated(members: Sequence[JobInstance]) -> Iterator[plan.Untranslated]:
+def _list_deviations(members: Sequence[JobInstance]) -> Iterator[plan.Untranslated]:
     jobs = list({id(member.settings): member.settings for member in members}.values())
     if any(job.is_random and job.has_map and not job.has_one_size and not job.is_metadata for job in jobs):
         yield plan.Untranslated(

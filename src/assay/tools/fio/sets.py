@@ -29,7 +29,7 @@ class Placed:
         return len(self.files) == self.set.files
 
 
-def placed(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[str, Placed]:
+def assign_files(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[str, Placed]:
     """Give each job its files.
 
     Args:
@@ -43,7 +43,7 @@ def placed(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[s
         InputError: two jobs need different initial states of one file.
     """
     found: dict[str, Placed] = {}
-    for number, (names, users) in enumerate(_shared(members)):
+    for number, (names, users) in enumerate(_group_by_files(members)):
         # A pattern covers as many files as the job with most files has.
         counts = [1] * len(names)
         index = {name: place for place, name in enumerate(names)}
@@ -65,7 +65,7 @@ def placed(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[s
     return found
 
 
-def _shared(members: Sequence[JobInstance]) -> list[tuple[list[FileName], list[JobInstance]]]:
+def _group_by_files(members: Sequence[JobInstance]) -> list[tuple[list[FileName], list[JobInstance]]]:
     """Gather files that one job uses together, and all who use them."""
     groups: list[tuple[list[FileName], list[JobInstance]]] = []
     holder: dict[FileName, int] = {}
@@ -148,12 +148,12 @@ def _allocate(users: Sequence[JobInstance]) -> plan.Allocate:
 
 
 def _content(users: Sequence[JobInstance], *, is_verified: bool) -> plan.Content:
-    def wanted(job: JobSettings) -> tuple[int, int, bool]:
+    def required_state(job: JobSettings) -> tuple[int, int, bool]:
         return job.compress_percent, job.dedupe_percent, job.zeros
 
-    first = wanted(users[0].settings)
+    first = required_state(users[0].settings)
     for user in users[1:]:
-        if wanted(user.settings) != first:
+        if required_state(user.settings) != first:
             raise InputError(
                 f"fio: {user.settings.where}: 'buffer_compress_percentage', dedupe_percentage or zero_buffers differs from"
                 " that of another job on this file; give it a file of its own"

@@ -1,4 +1,4 @@
-"""Which jobs of fio end with another?
+"""Find the jobs of fio that end with another.
 
 With `exitall`, which is for all jobs where one gives it, a job that is done ends others: those of its group, all that run,
 or all of the run. What fio ends it also keeps from starting, which a Plan cannot express: refused where jobs come later.

@@ -113,7 +113,7 @@ class Reported:
         return next((one for one in self.directions if one.name == name), None)
 
 
-def reported(run: RunRecord, settings: Settings) -> list[Reported]:
+def sum_up(run: RunRecord, settings: Settings) -> list[Reported]:
     """Sum a run up, whole or cut."""
     parts: list[tuple[int, list[JobInstance]]] = []
     for group, members in _groups(settings):
@@ -270,10 +270,10 @@ def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: 
             largest = max(largest, of.latency_max_ns)
             buckets.append(of.buckets)
             rows = phase.rows(member.name, operation)
-            sampled = _sampled(rows, "ops", part.window)
-            done_in = _added(done_in, sampled)
-            moved_in = _added(
-                moved_in, _sampled(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
+            sampled = _sample(rows, "ops", part.window)
+            done_in = _add(done_in, sampled)
+            moved_in = _add(
+                moved_in, _sample(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
             )
     if not is_there:
         return None
@@ -284,7 +284,7 @@ def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: 
     return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, samples, is_sum)
 
 
-def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
+def _sample(rows: Rows, column: str, window: Span) -> FloatArray:
     """Give a rate of each whole half second of a window, from the intervals whose middle is in it."""
     whole = int((window.end_ns - window.begin_ns + _SLACK_NS) // _SAMPLE_NS)
     place = (rows.t_ns - rows.column("dt_ns") // 2 - window.begin_ns) // _SAMPLE_NS
@@ -293,7 +293,7 @@ def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
     return done * (1e9 / _SAMPLE_NS)
 
 
-def _added(one: FloatArray, other: FloatArray) -> FloatArray:
+def _add(one: FloatArray, other: FloatArray) -> FloatArray:
     """Add up what several jobs did in the same half seconds."""
     if len(one) < len(other):
         one, other = other, one

@@ -26,12 +26,12 @@ def text(run: "RunRecord", settings: Settings) -> str:
         f"Command line used: {command_line(settings)}",
         *_after(settings),
     ]
-    return _indented(lines)
+    return _indent(lines)
 
 
 def version_text(version: str) -> str:
     """Print what `-v` does: the first lines of each output."""
-    return _indented(_head(version))
+    return _indent(_head(version))
 
 
 def _head(version: str) -> list[str]:
@@ -43,7 +43,7 @@ def _head(version: str) -> list[str]:
     ]
 
 
-def _indented(lines: Iterable[str]) -> str:
+def _indent(lines: Iterable[str]) -> str:
     return "".join(f"\t{line}\n" if line else "\n" for line in lines)
 
 

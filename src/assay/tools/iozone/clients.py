@@ -1,4 +1,4 @@
-"""Which clients does `-+m FILE` name, and how many children has each?
+"""Read the clients of `-+m FILE`, and the children of each.
 
 A line is `host directory program`, a child each, as far as `-t` goes; what begins with `#`, and what is empty, is
 passed over. Here a client is a worker that Assay starts on the host, so the program's path is ignored.

@@ -1,4 +1,4 @@
-"""Which file and record sizes does a command line ask for?
+"""Compute the file and record sizes of a command line.
 
 Sizes are in KiB, as IOzone counts. The automatic mode doubles both; above 16 MiB it leaves out the small records (the
 crossover) by default.

@@ -38,11 +38,11 @@ def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Pl
         file_sets=made.file_sets,
         phases=made.phases,
         sample_interval_s=FINE_INTERVAL_S if settings.latency_files else SAMPLE_INTERVAL_S,
-        untranslated=_untranslated(settings),
+        untranslated=_list_deviations(settings),
     )
 
 
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
+def _list_deviations(settings: Settings) -> tuple[plan.Untranslated, ...]:
     found = [plan.Untranslated(what=what, why=why) for what, why in settings.left_out]
     if settings.mmap_flushes and not settings.mmap:
         found.append(plan.Untranslated(what="-G", why="without -B nothing is mapped, and nothing to flush"))

@@ -34,11 +34,11 @@ def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Pl
         file_sets=(_file_set(settings),),
         phases=tuple(_phase(settings, number) for number in range(settings.iterations)),
         sample_interval_s=0.2,
-        untranslated=_untranslated(settings),
+        untranslated=_list_deviations(settings),
     )
 
 
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
+def _list_deviations(settings: Settings) -> tuple[plan.Untranslated, ...]:
     if settings.mode == FORK:
         return ()
     why = "files hold incompressible bytes instead of zeros, and no process is made for each of them"

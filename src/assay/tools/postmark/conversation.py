@@ -52,14 +52,14 @@ class Conversation:
     def prompt(self) -> None:
         """Follow what is typed, or piped in, until `quit` or the end of it."""
         is_typed = sys.stdin.isatty()
-        for number, line in enumerate(self._prompted(), start=1):
+        for number, line in enumerate(self._prompt_lines(), start=1):
             if is_typed:
                 if self._forgivingly(line):
                     return
             elif self._strictly("standard input", number, commands.meant(line)):
                 return
 
-    def _prompted(self) -> Iterable[str]:
+    def _prompt_lines(self) -> Iterable[str]:
         while True:
             self._print(PROMPT)
             sys.stdout.flush()

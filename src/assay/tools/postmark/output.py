@@ -172,7 +172,7 @@ def _verbose(totals: RunTotals) -> str:
         return f"\t\t{what}: {lines[key].count} files ({lines[key].whole} per second)"
 
     def data(key: str, what: str) -> str:
-        return f"\t{_scaled(lines[key].count)} {what} ({_scaled(lines[key].rate)} per second)"
+        return f"\t{_scale(lines[key].count)} {what} ({_scale(lines[key].rate)} per second)"
 
     printed = [
         "Time:",
@@ -202,7 +202,7 @@ def _terse(totals: RunTotals) -> str:
     return f"{took.total} {took.transactions} {rates}\n"
 
 
-def _scaled(amount: float) -> str:
+def _scale(amount: float) -> str:
     """Write an amount of data as the report does: nothing above 0 is written in bytes."""
     if amount > _MIB:
         return f"{amount / _MIB:.2f} megabytes"

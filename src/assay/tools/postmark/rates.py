@@ -59,7 +59,7 @@ def row_of(totals: RunTotals) -> ResultRow:
     mixed = totals.part(TRANSACTIONS)
     return ResultRow(
         config=FRONT_END,
-        time_s=_rounded(totals.seconds),
+        time_s=_round(totals.seconds),
         iops=_rate(totals.transactions, mixed.seconds),
         creation_s=_alone(totals, CREATING, CREATE),
         reads_s=_rate(mixed.count(READ), mixed.seconds),
@@ -76,10 +76,10 @@ def _alone(totals: RunTotals, phase: str, kind: str) -> float | None:
 
 
 def _rate(amount: float, seconds: float) -> float | None:
-    return _rounded(amount / seconds) if seconds > 0 else None
+    return _round(amount / seconds) if seconds > 0 else None
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}") if value < 10**_DIGITS else float(round(value))
 
 

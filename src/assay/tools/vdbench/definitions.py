@@ -71,7 +71,9 @@ def read_rd(definition: Definition, own: Mapping[str, GivenParameter], shared: S
         name=definition.name,
         place=definition.place,
         wds=_wds_of(definition, own, shared.wds, shared.sds),
-        fwds=tuple(fwd for fwd in shared.fwds if fwd.name in values.named(own["fwd"], [f.name for f in shared.fwds]))
+        fwds=tuple(
+            fwd for fwd in shared.fwds if fwd.name in values.match_names(own["fwd"], [f.name for f in shared.fwds])
+        )
         if "fwd" in own
         else (),
         loops=tuple((name, _loop(own[name], name)) for name in own if name in LOOPS),
@@ -92,12 +94,14 @@ def _wds_of(
             raise definition.error("it has fwd= and also wd= or sd=; a run is of one of them")
         return ()
     if "sd" in own and "wd" not in own:
-        return (Wd(name="wd_for_" + definition.name, sds=values.named(own["sd"], list(sds)), place=definition.place),)
+        return (
+            Wd(name="wd_for_" + definition.name, sds=values.match_names(own["sd"], list(sds)), place=definition.place),
+        )
     if "wd" not in own:
         raise definition.error("wd= or fwd= is missing: the workloads that it runs")
-    names = values.named(own["wd"], [wd.name for wd in wds])
+    names = values.match_names(own["wd"], [wd.name for wd in wds])
     chosen = tuple(wd for wd in wds if wd.name in names)
-    only = values.named(own["sd"], list(sds)) if "sd" in own else None
+    only = values.match_names(own["sd"], list(sds)) if "sd" in own else None
     return tuple(wd if only is None else dataclasses.replace(wd, sds=only) for wd in chosen)
 
 
@@ -124,8 +128,8 @@ def _loop(parameter: GivenParameter, name: str) -> tuple[object, ...]:
 
 def _each(parameter: GivenParameter, name: str) -> tuple[object, ...]:
     if name == "iorate":
-        return tuple(_rate(parameter, word) for word in values.counted(parameter))
-    words = values.counted(parameter)
+        return tuple(_rate(parameter, word) for word in values.expand(parameter))
+    words = values.expand(parameter)
     read: dict[str, Callable[[str], object]] = {
         "xfersize": lambda word: Transfer(((values.transfer(parameter, word), 100.0),)),
         "threads": lambda word: values.whole(parameter, word, least=1, most=values.MOST_WORKERS),
@@ -147,7 +151,7 @@ def _rate(parameter: GivenParameter, word: str) -> float:
 
 
 def _curve(parameter: GivenParameter) -> tuple[float, ...]:
-    return tuple(values.real(parameter, word, least=0.1, most=1000) for word in values.counted(parameter))
+    return tuple(values.real(parameter, word, least=0.1, most=1000) for word in values.expand(parameter))
 
 
 def _is_even(parameter: GivenParameter | None) -> bool:

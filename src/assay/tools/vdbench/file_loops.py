@@ -55,32 +55,32 @@ class Body:
         kinds = {"delete": plan.OpKind.UNLINK, "mkdir": plan.OpKind.MKDIR, "rmdir": plan.OpKind.RMDIR}
         match self._operation:
             case "delete" | "rmdir":
-                yield self._named(kinds[self._operation], plan.Existing())
+                yield self._name_op(kinds[self._operation], plan.Existing())
             case "mkdir":
-                yield self._named(plan.OpKind.MKDIR, plan.New())
+                yield self._name_op(plan.OpKind.MKDIR, plan.New())
             case "getattr":
-                yield self._named(plan.OpKind.STAT, self._pick())
+                yield self._name_op(plan.OpKind.STAT, self._pick())
             case "setattr":
-                yield self._named(plan.OpKind.CHMOD, self._pick())
+                yield self._name_op(plan.OpKind.CHMOD, self._pick())
             case "open":
-                yield self._opened()
-                yield _closed()
+                yield self._open()
+                yield _close()
             case "create":
                 new = plan.FromSet(set=self.set, pick=plan.New(), slot=_SLOT)
                 yield plan.Do(op=plan.Op(op=plan.OpKind.CREATE, name="create", file=new))
                 yield from self._in_order(lambda size: self._transfer(size, 0.0))
-                yield _closed()
+                yield _close()
             case _:
-                yield self._opened()
+                yield self._open()
                 yield from self._transfers()
                 if flushes:
                     yield plan.Do(op=plan.Op(op=plan.OpKind.FSYNC, name="fsync", file=plan.Slot(slot=_SLOT)))
-                yield _closed()
+                yield _close()
 
-    def _named(self, kind: plan.OpKind, pick: plan.Pick) -> plan.Action:
+    def _name_op(self, kind: plan.OpKind, pick: plan.Pick) -> plan.Action:
         return plan.Do(op=plan.Op(op=kind, name=self._operation, file=plan.FromSet(set=self.set, pick=pick)))
 
-    def _opened(self) -> plan.Action:
+    def _open(self) -> plan.Action:
         file = plan.FromSet(set=self.set, pick=self._pick(), slot=_SLOT)
         return plan.Do(op=plan.Op(op=plan.OpKind.OPEN, name="open", file=file))
 
@@ -167,7 +167,7 @@ def _op(leaf: _Leaf) -> plan.Do:
     )
 
 
-def _closed() -> plan.Action:
+def _close() -> plan.Action:
     return plan.Do(op=plan.Op(op=plan.OpKind.CLOSE, name="close", file=plan.Slot(slot=_SLOT)))
 
 

@@ -185,7 +185,7 @@ class _Maker:
 
     def _jobs(self, fwd: Fwd, share: float) -> tuple[list[plan.Job], list[plan.Job]]:
         """Give the jobs of a workload, and those that make before what it removes."""
-        fwd = self._overridden(fwd)
+        fwd = self._override(fwd)
         parts = [(name, operation) for name in fwd.fsds for operation in self._operations(fwd)]
         jobs, before = [], []
         for name, operation in parts:
@@ -211,7 +211,7 @@ class _Maker:
                 before.append(plan.Job(name=label, body=plan.Loop(actions=(plan.Do(op=op),)), workers=threads))
         return jobs, before
 
-    def _overridden(self, fwd: Fwd) -> Fwd:
+    def _override(self, fwd: Fwd) -> Fwd:
         keys = {"xfersize": "transfer", "threads": "threads", "rdpct": "rdpct", "operation": "operations"}
         values: dict[str, Any] = {
             meant: self._run.values[key] for key, meant in keys.items() if key in self._run.values

@@ -124,7 +124,7 @@ def _fwd(definition: Definition, own: Mapping[str, GivenParameter], fsds: Mappin
     found |= values.numbers(own, threads=(1, values.MOST_WORKERS), stopafter=(1, 1 << 40))
     fwd = Fwd(
         name=definition.name,
-        fsds=values.named(own["fsd"], list(fsds)),
+        fsds=values.match_names(own["fsd"], list(fsds)),
         place=definition.place,
         flags=values.flags(own.get("openflags")),
     )

@@ -1,4 +1,4 @@
-"""Which parameters does each kind of definition have, and what becomes of them?
+"""List the parameters of each kind of definition, and how each is treated.
 
 One table a kind (`tools/option_meaning.py`). As in vdbench, a word may be cut to its beginning where only one begins so.
 """
@@ -13,7 +13,7 @@ from assay.tools.vdbench.text import COMMAND_LINE, Definition, GivenParameter
 _LEAST_CHARACTERS = 2
 
 
-def _taken(*names: str, **others: str) -> dict[str, Meaning]:
+def _take(*names: str, **others: str) -> dict[str, Meaning]:
     found: dict[str, Meaning] = {name: Taken(name) for name in names}
     return found | {name: Taken(meant) for name, meant in others.items()}
 
@@ -42,7 +42,7 @@ _STATISTICS = Noted("it names a counter of Solaris")
 _TAPE = Refused("tapes and device resets are not supported")
 
 GENERAL: Table = {
-    **_taken("compratio", compression_ratio="compratio"),
+    **_take("compratio", compression_ratio="compratio"),
     "create_anchors": Noted("data lies in Assay's folder of a directory that is there, and no other is made"),
     "formatsds": Noted("each SD's file is laid out whole with data before its first use"),
     "messagescan": Noted("the system log is not read"),
@@ -80,7 +80,7 @@ GENERAL: Table = {
     "unique": _VALIDATION,
 }
 HD: Table = {
-    **_taken("system"),
+    **_take("system"),
     "vdbench": _PLATFORM,
     "user": _PLATFORM,
     "shell": _PLATFORM,
@@ -89,7 +89,7 @@ HD: Table = {
     "mount": Refused("nothing is mounted from a parameter file; mount it before"),
 }
 SD: Table = {
-    **_taken("lun", "size", "threads", "hitarea", "openflags", "range", "offset", "align", "count", "host", hd="host"),
+    **_take("lun", "size", "threads", "hitarea", "openflags", "range", "offset", "align", "count", "host", hd="host"),
     "replay": _REPLAY,
     "journal": _VALIDATION,
     "resetlun": _TAPE,
@@ -102,10 +102,8 @@ SD: Table = {
     "kstat": _STATISTICS,
 }
 WD: Table = {
-    **_taken(
-        "sd", "xfersize", "rdpct", "seekpct", "skew", "iorate", "priority", "range", "rhpct", "whpct", "openflags"
-    ),
-    **_taken("host", hd="host", readpct="rdpct"),
+    **_take("sd", "xfersize", "rdpct", "seekpct", "skew", "iorate", "priority", "range", "rhpct", "whpct", "openflags"),
+    **_take("host", hd="host", readpct="rdpct"),
     "stride": _STRIDE,
     "streams": _STREAMS,
     "hotband": Refused('the nearest is access = { kind = "random", distribution = { hot_spot ... } } of a load file'),
@@ -115,8 +113,8 @@ WD: Table = {
 }
 _SHAPES = ("depth", "width", "files", "sizes")
 FSD: Table = {
-    **_taken("anchor", "depth", "width", "files", "sizes", "distribution", "openflags", "totalsize", "workingsetsize"),
-    **_taken("host", hd="host", size="sizes", wss="workingsetsize"),
+    **_take("anchor", "depth", "width", "files", "sizes", "distribution", "openflags", "totalsize", "workingsetsize"),
+    **_take("host", hd="host", size="sizes", wss="workingsetsize"),
     "count": Refused("write each fsd"),
     "shared": Noted("there is one client"),
     "journal": _VALIDATION,
@@ -125,10 +123,10 @@ FSD: Table = {
     "streams": _STREAMS,
 }
 FWD: Table = {
-    **_taken(
+    **_take(
         "fsd", "operation", "rdpct", "fileio", "fileselect", "xfersize", "threads", "skew", "stopafter", "openflags"
     ),
-    **_taken("host", hd="host", operations="operation", readpct="rdpct", xfersizes="xfersize"),
+    **_take("host", hd="host", operations="operation", readpct="rdpct", xfersizes="xfersize"),
     "target": Refused("copy and move are not supported; see operation="),
     "depth": Refused("the shape is the fsd's; write it there"),
     "width": Refused("the shape is the fsd's; write it there"),
@@ -140,14 +138,12 @@ LOOPS = (
 )  # fmt: skip
 """Parameters of an rd of which each value is a run, by their name without `for`; fwdrate is an iorate of files."""
 RD: Table = {
-    **_taken(
+    **_take(
         "wd", "sd", "fwd", "elapsed", "interval", "warmup", "pause", "curve", "distribution", "openflags", "format"
     ),
-    **_taken(*LOOPS, host="host", hd="host", readpct="rdpct", xfersizes="xfersize"),
-    **_taken(
-        fwdrate="iorate", foriorate="iorate", forfwdrate="iorate", forxfersizes="xfersize", operations="operation"
-    ),
-    **_taken(foroperations="operation", size="sizes"),
+    **_take(*LOOPS, host="host", hd="host", readpct="rdpct", xfersizes="xfersize"),
+    **_take(fwdrate="iorate", foriorate="iorate", forfwdrate="iorate", forxfersizes="xfersize", operations="operation"),
+    **_take(foroperations="operation", size="sizes"),
     **{f"for{name}": Taken(name) for name in LOOPS},
     "stopcurve": Refused("no point is left out by what came before; give the points in curve=(...)"),
     "maxdata": Refused("a run ends by its time; a load file has stop = { bytes = ... }"),
@@ -229,7 +225,7 @@ class Known:
         raise parameter.error(f"unknown {where} '{cut(parameter.name)}'; supported: {near}")
 
 
-def merged(
+def merge(
     definitions: Iterable[Definition], kind: str, known: Known
 ) -> list[tuple[Definition, dict[str, GivenParameter]]]:
     """Give the definitions of a kind but its defaults, each with its own parameters over those of the defaults before it.

@@ -8,8 +8,8 @@ from assay.plan import Untranslated
 from assay.tools.vdbench import values
 from assay.tools.vdbench.definitions import MAX, Override, Rd, SharedDefinitions, read_rd
 from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
-from assay.tools.vdbench.hosts import Hosts, named_hosts
-from assay.tools.vdbench.keywords import Known, merged
+from assay.tools.vdbench.hosts import Hosts, read_hosts
+from assay.tools.vdbench.keywords import Known, merge
 from assay.tools.vdbench.storage import Sd, Wd, read_sds, read_wd
 from assay.tools.vdbench.text import Definition, GivenParameter
 
@@ -47,17 +47,17 @@ def load(
     """
     known = Known()
     whole = known.take("", general)
-    hosts = named_hosts(definitions, known)
-    sds = {sd.name: sd for entry in merged(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
-    of_wds = list(merged(definitions, "wd", known))
+    hosts = read_hosts(definitions, known)
+    sds = {sd.name: sd for entry in merge(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
+    of_wds = list(merge(definitions, "wd", known))
     wds = [read_wd(*entry, sds, hosts) for entry in of_wds]
     for _, own in of_wds:
         if "priority" in own:
             known.note(own["priority"].written, _NO_PRIORITY)
-    fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
-    formats, fwds = read_fwds(merged(definitions, "fwd", known), fsds, hosts, known)
+    fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merge(definitions, "fsd", known)}
+    formats, fwds = read_fwds(merge(definitions, "fwd", known), fsds, hosts, known)
     shared = SharedDefinitions(wds, fwds, sds, hosts, override)
-    rds = [read_rd(*entry, shared) for entry in merged(definitions, "rd", known)]
+    rds = [read_rd(*entry, shared) for entry in merge(definitions, "rd", known)]
     if not rds:
         raise FrontEndError(
             source, None, "there is no rd=, so nothing would run; add one, such as rd=rd1,wd=*,iorate=max"

@@ -20,7 +20,7 @@ from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.tools.vdbench.columns import columns_of
 from assay.tools.vdbench.flatfile import flatfile
-from assay.tools.vdbench.measured import MeasuredRun, measured
+from assay.tools.vdbench.measured import MeasuredRun, measure_runs
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import Settings
 
@@ -35,7 +35,7 @@ class VdbenchOutput(Output[Settings]):
 
     @cached_property
     def _measured(self) -> tuple[MeasuredRun, ...]:
-        return measured(self.run, runs(self.settings.load))
+        return measure_runs(self.run, runs(self.settings.load))
 
     @cached_property
     def _zero(self) -> dt.datetime:

@@ -74,7 +74,7 @@ def files_of(words: Sequence[str]) -> dict[str, str]:
     Raises:
         InputError: a file that is not there, is no text, or lies where an include may not reach.
     """
-    return read_files(NAME, _taken(words).files, "parameter file", _includes)
+    return read_files(NAME, _take_apart(words).files, "parameter file", _includes)
 
 
 def _includes(text: str) -> Iterator[Include]:
@@ -106,7 +106,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
     Raises:
         InputError: an option or a parameter that is wrong or not supported.
     """
-    found = _taken(words)
+    found = _take_apart(words)
     if missing := [name for name in found.files if name not in files]:
         raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' does not exist")
     texts = [*found.texts, *(text for name in found.files for text in _texts_of(name, files))]
@@ -146,7 +146,7 @@ def _check_variables(found: _Words, texts: Sequence[tuple[str, str]]) -> None:
             raise InputError(f"{NAME}: {name}=: the files have no ${name}; to give it to every rd, write +{name}=VALUE")
 
 
-def _taken(words: Sequence[str]) -> _Words:
+def _take_apart(words: Sequence[str]) -> _Words:
     """Take a command line apart."""
     check_count(words, NAME)
     found, rest = _Words(), list(reversed(words))

@@ -73,12 +73,12 @@ def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
     if last > values.MOST_VALUES:
         raise own["count"].error(f"the limit is {values.MOST_VALUES}")
     return [
-        dataclasses.replace(sd, name=f"{sd.name}{first + i}", lun=_counted_lun(sd, own["count"], first + i))
+        dataclasses.replace(sd, name=f"{sd.name}{first + i}", lun=_number_lun(sd, own["count"], first + i))
         for i in range(last)
     ]
 
 
-def _counted_lun(sd: Sd, count: GivenParameter, number: int) -> str:
+def _number_lun(sd: Sd, count: GivenParameter, number: int) -> str:
     made, found = re.subn(r"%0?([0-9]?)d", lambda match: f"{number:0{match[1] or 1}d}", sd.lun)
     if found > 1:
         raise count.error("lun= has more than one place for the number")
@@ -117,7 +117,7 @@ def read_wd(definition: Definition, own: Mapping[str, GivenParameter], sds: Mapp
         given["transfer"] = values.transfers(own["xfersize"])
     return Wd(
         name=definition.name,
-        sds=values.named(own["sd"], list(sds)),
+        sds=values.match_names(own["sd"], list(sds)),
         place=definition.place,
         seekpct=seekpct(seek, seek.single) if seek else 100.0,
         range=values.part(own.get("range")),

@@ -50,7 +50,7 @@ def jobs(run: OneRun, disks: Mapping[str, Disk]) -> tuple[plan.Job, ...]:
     Raises:
         FrontEndError: what has no exact equal here.
     """
-    wds = [_overridden(wd, run.values) for wd in run.rd.wds]
+    wds = [_override(wd, run.values) for wd in run.rd.wds]
     chosen = {name: _with_threads(disks[name], run.values) for wd in wds for name in wd.sds}
     _check(run, wds)
     if run.rate == MAX and any(wd.skew is not None for wd in wds) and len(chosen) > 1:
@@ -72,7 +72,7 @@ def shares(wds: Sequence[Wd]) -> dict[str, float]:
     return {wd.name: (100 - given) / len(others) if wd.skew is None else wd.skew for wd in wds}
 
 
-def _overridden(wd: Wd, values: Mapping[str, object]) -> Wd:
+def _override(wd: Wd, values: Mapping[str, object]) -> Wd:
     """Replace the settings of the wd by those of the loops of the rd."""
     given: dict[str, Any] = {name: values[name] for name in ("rdpct", "seekpct", "rhpct", "whpct") if name in values}
     if "xfersize" in values:

@@ -80,7 +80,7 @@ def per_cent(parameter: GivenParameter, text: str) -> float:
     return real(parameter, text.removesuffix("%"), least=0, most=100)
 
 
-def counted(parameter: GivenParameter) -> tuple[str, ...]:
+def expand(parameter: GivenParameter) -> tuple[str, ...]:
     """Write a list out: values unchanged, and ranges `(a-b,step)` or `(a-b,d)` value by value.
 
     Raises:
@@ -208,7 +208,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if form.fullmatch(name)]
 
 
-def named(parameter: GivenParameter, names: Sequence[str]) -> tuple[str, ...]:
+def match_names(parameter: GivenParameter, names: Sequence[str]) -> tuple[str, ...]:
     """Give the names that a parameter means; raises FrontEndError where one means none."""
     found: list[str] = []
     for pattern in parameter.values:

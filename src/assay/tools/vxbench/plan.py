@@ -42,9 +42,9 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
     """
     groups = _groups(settings, directories)
     names = list(dict.fromkeys(directories))
-    targets = tuple(plan.Target(name=_numbered("target", i), uri=path.as_uri()) for i, path in enumerate(names))
+    targets = tuple(plan.Target(name=_number("target", i), uri=path.as_uri()) for i, path in enumerate(names))
     sets = tuple(
-        _file_set(settings, _numbered("files", i), targets[names.index(group.directory)].name, group)
+        _file_set(settings, _number("files", i), targets[names.index(group.directory)].name, group)
         for i, group in enumerate(groups)
     )
     return plan.Plan(
@@ -55,7 +55,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
         file_sets=sets,
         phases=_phases(settings, sets),
         sample_interval_s=SAMPLE_INTERVAL_S,
-        untranslated=tuple(_untranslated(settings)),
+        untranslated=tuple(_list_deviations(settings)),
     )
 
 
@@ -157,7 +157,7 @@ def _phase(
     repetitions: int,
 ) -> plan.Phase:
     jobs = tuple(
-        _job(settings, workloads, file_set, _numbered("users", i), repetitions) for i, file_set in enumerate(sets)
+        _job(settings, workloads, file_set, _number("users", i), repetitions) for i, file_set in enumerate(sets)
     )
     every = f", every {settings.stride}th" if settings.stride > 1 and not all(w.is_random for w in workloads) else ""
     return plan.Phase(name=name, title=f"{title}, {format_bytes(settings.iosize)}{every}", jobs=jobs)
@@ -253,7 +253,7 @@ def _access(settings: Settings, workload: Workload) -> plan.Access:
 # -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
-def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
+def _list_deviations(settings: Settings) -> Iterator[plan.Untranslated]:
     if settings.sharing is Sharing.PROCESS_PER_FILE and settings.nthreads > 1:
         yield plan.Untranslated(
             what=f"-P with nthreads={settings.nthreads}: threads inside a process",
@@ -270,7 +270,7 @@ def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
         )
 
 
-def _numbered(name: str, i: int) -> str:
+def _number(name: str, i: int) -> str:
     return name if i == 0 else f"{name}-{i + 1}"
 
 
