@@ -15,7 +15,7 @@ from typing import Final
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.definitions import Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.randoms import largest
 from assay.tools.filebench.statements import Number, read
@@ -48,7 +48,7 @@ def options(text: str, name: str) -> list[str]:
     ends_by_names = any(command.kind == "mode" and "firstdone" in command.words for command in commands)
     small = {key: most for key, most in SMALL.items() if not (ends_by_names and key in {"nfiles", "ndirs", "count"})}
     settings = tuple((key, str(small[key])) for key, value in numbers.items() if value > small.get(key, value))
-    workload = evaluate(text, name, Wishes(seconds=SECONDS, settings=settings))
+    workload = evaluate(text, name, Overrides(seconds=SECONDS, settings=settings))
     total = sum(files.entries * largest(files.size) for files in workload.files.values() if files.existing_share)
     given = [word for key, value in settings for word in ("--set", f"{key}={value}")]
     if total > LARGEST_BYTES and all(isinstance(files.size, plan.Fixed) for files in workload.files.values()):
@@ -64,21 +64,21 @@ def row(script: Path, directory: Path, runs: Path) -> str:
         return f"| {script.stem} | refused | | | | {refused} |"
     words = ["filebench", "-f", str(script), "--time", str(SECONDS), *small]
     whole = [sys.executable, "-c", "from assay.start import main; main()", *words]
-    told = subprocess.run(
+    counted = subprocess.run(
         [*whole, "--dir", str(directory), "--runs", str(runs), "--no-report"],
         capture_output=True,
         text=True,
         check=False,
     )
-    found = _SUMMARY.search(told.stdout)
+    found = _SUMMARY.search(counted.stdout)
     if not found:
-        reason = (told.stderr.strip().splitlines() or ["no word"])[-1]
-        return f"| {script.stem} | exit {told.returncode} | | | | {reason} |"
-    errors = "; ".join(re.findall(r"^\S+ +(?:errors|engine-error)\b.*\n +(.*)$", told.stderr, re.MULTILINE))
-    ended = re.search(r"^The run ended after (.*?)\. Its", told.stderr, re.MULTILINE)
+        reason = (counted.stderr.strip().splitlines() or ["no word"])[-1]
+        return f"| {script.stem} | exit {counted.returncode} | | | | {reason} |"
+    errors = "; ".join(re.findall(r"^\S+ +(?:errors|engine-error)\b.*\n +(.*)$", counted.stderr, re.MULTILINE))
+    ended = re.search(r"^The run ended after (.*?)\. Its", counted.stderr, re.MULTILINE)
     ops, per_s, mix, mb, ms = found.groups()
     beside = "; ".join(part for part in (errors, f"ended after {ended[1]}" if ended else "") if part)
-    return f"| {script.stem} | ran, exit {told.returncode} | {ops} | {per_s} ({mix}) | {mb} / {ms} | {beside} |"
+    return f"| {script.stem} | ran, exit {counted.returncode} | {ops} | {per_s} ({mix}) | {mb} / {ms} | {beside} |"
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.tools.fio import FRONT_END, plan_anywhere, values
-from assay.tools.fio.command_line import gathered, take_apart
+from assay.tools.fio.command_line import gather_files, take_apart
 from assay.tools.fio.option_table import ALIASES, OPTIONS, OWN_HARDWARE
 from assay.tools.option_meaning import Noted, Refused, Taken
 
@@ -74,7 +74,7 @@ def look(path: Path, directory: Path | None) -> Looked:
 def _reaches_far(path: Path, name: str) -> bool:
     """Whether an option is given a size that no test folder has room for."""
     try:
-        found = take_apart(*gathered([str(path)], os.environ)).sections
+        found = take_apart(*gather_files([str(path)], os.environ)).sections
         given = [option.value or "" for section in found for option in section.options if option.name == name]
         return any(values.size(value) > FAR_BYTES for value in given)
     except (AssayError, values.BadValueError):
@@ -83,7 +83,7 @@ def _reaches_far(path: Path, name: str) -> bool:
 
 def _refusal(words: Sequence[str]) -> str:
     try:
-        whole, files = gathered(words, os.environ)
+        whole, files = gather_files(words, os.environ)
         plan_anywhere(FRONT_END.parse(whole, files), whole, files)
     except AssayError as refused:
         return str(refused)
@@ -92,7 +92,7 @@ def _refusal(words: Sequence[str]) -> str:
 
 def _options(path: Path) -> Iterator[str]:
     try:
-        found = take_apart(*gathered([str(path)], os.environ)).sections
+        found = take_apart(*gather_files([str(path)], os.environ)).sections
     except AssayError:
         return
     for section in found:

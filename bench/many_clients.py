@@ -29,9 +29,9 @@ from pathlib import Path
 
 from assay import __version__, events
 from assay.bundle.client_set import Role
-from assay.cluster.client_engine import ClientEngine, Hear, Over
-from assay.cluster.crew import Ended, Gone, Said
-from assay.cluster.dask_crew import DaskCrew
+from assay.cluster.client_engine import ClientEngine, Over, Receive
+from assay.cluster.connection import ClientEvent, Ended, Gone
+from assay.cluster.dask_connection import DaskConnection
 from assay.cluster.join_file import read_join
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.lead import Lead
@@ -102,7 +102,7 @@ class PlayedEngine:
     """Plays a stream at its own pace once a start is ordered, in an event loop that many share."""
 
     def __init__(
-        self, recorded: Sequence[events.Event], loop: asyncio.AbstractEventLoop, hear: Hear, over: Over
+        self, recorded: Sequence[events.Event], loop: asyncio.AbstractEventLoop, hear: Receive, over: Over
     ) -> None:
         """Say at once what comes before the start."""
         first = next(place for place, event in enumerate(recorded) if isinstance(event, events.Started))
@@ -145,7 +145,7 @@ async def play(join_file: Path, first: int, count: int, data: bytes, root: Path)
     hello = recorded[0]
     assert isinstance(hello, events.Hello)
 
-    def start(_plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> ClientEngine:
+    def start(_plan: Plan, kept: KeptRun, hear: Receive, over: Over) -> ClientEngine:
         kept.stream.write_bytes(data)
         return PlayedEngine(recorded, loop, hear, over)
 
@@ -245,56 +245,58 @@ def cost(kind: str, clients: int, stream: Path, directory: Path, folder: Path) -
     before_bytes = own_bytes()
     with Lead("127.0.0.1", folder / "join") as lead, start(lead, clients, stream, folder):
         begun_s = time.monotonic()
-        crew = lead.gather(clients, PATIENCE_S, lambda line: print(f"  {line}", flush=True))
+        connection = lead.gather(clients, PATIENCE_S, lambda line: print(f"  {line}", flush=True))
         join_s, joined_bytes = time.monotonic() - begun_s, own_bytes()
         idle_s = own_cpu_s()
         time.sleep(IDLE_S)
         idle_cpu = (own_cpu_s() - idle_s) / IDLE_S
         readings: dict[str, int] = {}
-        clocks_s = timed(lambda: readings.update({name: one.bound_ns for name, one in crew.read_clocks().items()}))
-        plans = {name: small_plan(directory / name) for name in crew.stations}
-        begin_s = timed(lambda: crew.begin(f"{kind}-{clients}", plans))
+        clocks_s = timed(
+            lambda: readings.update({name: one.bound_ns for name, one in connection.read_clocks().items()})
+        )
+        plans = {name: small_plan(directory / name) for name in connection.clients}
+        begin_s = timed(lambda: connection.begin(f"{kind}-{clients}", plans))
         cpu_s, begun_s = own_cpu_s(), time.monotonic()
-        crew.tell(dict.fromkeys(plans, events.StartWhenReady()))
-        heard, gone = hear_all(crew, set(plans))
+        connection.send_controls(dict.fromkeys(plans, events.StartWhenReady()))
+        received, gone = hear_all(connection, set(plans))
         run_cpu = (own_cpu_s() - cpu_s) / (time.monotonic() - begun_s)
         lost, begun_s = 0, time.monotonic()
         for place, name in enumerate(plans):
-            its_own = fetched(crew, name, folder) if place < FETCHED else None
-            whole = expected if kind == "simulated" else its_own or heard[name]
-            lost += sum(abs(whole[key] - heard[name][key]) for key in {*whole, *heard[name]})
+            its_own = fetched(connection, name, folder) if place < FETCHED else None
+            whole = expected if kind == "simulated" else its_own or received[name]
+            lost += sum(abs(whole[key] - received[name][key]) for key in {*whole, *received[name]})
         fetch_s = time.monotonic() - begun_s
-        missed, words = sum(crew.batches_missed.values()), sum(sum(one.values()) for one in heard.values())
+        missed, words = sum(connection.batches_missed.values()), sum(sum(one.values()) for one in received.values())
         end_bytes = own_bytes()
-        close_s = timed(crew.close)
+        close_s = timed(connection.close)
     return Cost(
         kind, clients, join_s, before_bytes, joined_bytes, end_bytes, idle_cpu, run_cpu, begin_s, clocks_s,
         max(readings.values(), default=0), fetch_s, close_s, words, gone, missed, lost,
     )  # fmt: skip
 
 
-def fetched(crew: DaskCrew, name: str, folder: Path) -> Counter[str]:
+def fetched(connection: DaskConnection, name: str, folder: Path) -> Counter[str]:
     """Fetch a client's stream and give its sums."""
     into = folder / f"{name}.ndjson"
-    crew.fetch(name, into)
-    crew.forget(name)
+    connection.fetch(name, into)
+    connection.remove_run(name)
     found = sums([events.decode(line) for line in into.read_bytes().splitlines()])
     into.unlink()
     return found
 
 
-def hear_all(crew: DaskCrew, names: set[str]) -> tuple[dict[str, Counter[str]], int]:
-    """Hear until all have ended; the sums of each, and how many were gone."""
-    heard: dict[str, Counter[str]] = {name: Counter() for name in names}
+def hear_all(connection: DaskConnection, names: set[str]) -> tuple[dict[str, Counter[str]], int]:
+    """Receive until all have ended; the sums of each, and how many were gone."""
+    received: dict[str, Counter[str]] = {name: Counter() for name in names}
     gone, give_up_s = 0, time.monotonic() + PATIENCE_S
     while names and time.monotonic() < give_up_s:
-        for one in crew.hear(1.0):
-            if isinstance(one, Said):
-                heard[one.client] += sums([one.event])
+        for one in connection.receive(1.0):
+            if isinstance(one, ClientEvent):
+                received[one.client] += sums([one.event])
             elif isinstance(one, Ended | Gone):
                 names = names - {one.client}
                 gone += isinstance(one, Gone)
-    return heard, gone
+    return received, gone
 
 
 ROWS: Sequence[tuple[str, Callable[[Cost], str]]] = (

@@ -17,10 +17,10 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import OnLost, Share
 from assay.bundle.remarks import Remarks
 from assay.cluster.asked import ClientsAsked
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
+from assay.cluster.group_run import run_group
+from assay.cluster.reached_by import reached_by_name
 from assay.cluster.relay import period_s
-from assay.cluster.set_run import run_set
-from assay.cluster.ways import ways_of
 from assay.console import console
 from assay.errors import MEASURED, NOT_TRUSTED, AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import ENCRYPTED_FACT, Fact
@@ -76,10 +76,10 @@ class Execution:
         self._clients = clients
 
     def run(
-        self, plan: Plan, crew: Crew | None, source_text: str | None, facts: Sequence[Fact]
+        self, plan: Plan, connection: Connection | None, source_text: str | None, facts: Sequence[Fact]
     ) -> tuple[RunBundle, AssayError | None]:
         """Measure, here or with a crew, and keep it."""
-        if crew is None or self._clients is None:
+        if connection is None or self._clients is None:
             return run_plan(
                 plan,
                 runs=self._runs,
@@ -91,9 +91,9 @@ class Execution:
                 remarks=self._remarks,
                 prompts=sys.stderr if self._json else sys.stdout,
             )
-        return run_set(
+        return run_group(
             plan,
-            crew,
+            connection,
             share=self._clients.share or Share.OWN,
             on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
@@ -103,7 +103,7 @@ class Execution:
             source_text=source_text,
             facts=(*facts, Fact(key=ENCRYPTED_FACT, value=not self._clients.is_insecure, source="user")),
             remarks=self._remarks,
-            reached=ways_of(self._clients, crew.stations),
+            reached=reached_by_name(self._clients, connection.clients),
         )
 
     def answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:

@@ -27,7 +27,7 @@ from assay.units import parse_seconds
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
-    from assay.cluster.crew import Crew
+    from assay.cluster.connection import Connection
     from assay.host.facts import Fact
     from assay.plan import Plan
 
@@ -81,7 +81,7 @@ class Session:
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
-        self._crew: Crew | None = None
+        self._connection: Connection | None = None
         if clients is not None:
             check_action("measuring with clients")
         if json and live_json == STANDARD_OUTPUT:
@@ -90,22 +90,22 @@ class Session:
             check_free(remarks.name, self._runs)
 
     @contextlib.contextmanager
-    def crew(self) -> "Iterator[Crew | None]":
+    def connection(self) -> "Iterator[Connection | None]":
         """Have the clients that were asked for, until this is left; None: this machine alone measures."""
-        if self._clients is None or self._crew is not None:
-            yield self._crew
+        if self._clients is None or self._connection is not None:
+            yield self._connection
             return
         import assay.execution  # noqa: F401, PLC0415 - before the clients connect, who would have to wait for it
-        from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
+        from assay.cluster.gathering import connect  # noqa: PLC0415 - one machine needs none of it
 
         lines = StatusLines(sys.stderr)
         tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
-        with contextlib.closing(lines), gathered(self._clients, tell, progress) as crew:
-            self._crew = crew
+        with contextlib.closing(lines), connect(self._clients, tell, progress) as connection:
+            self._connection = connection
             try:
-                yield crew
+                yield connection
             finally:
-                self._crew = None
+                self._connection = None
 
     def measure(
         self, plan: "Plan", *, source_text: str | None = None, facts: "Sequence[Fact]" = (), has_outputs: bool = True
@@ -157,8 +157,8 @@ class Session:
                 )
             if self._wait_quiet_s is not None:
                 self._wait(plan, self._wait_quiet_s)
-            with self.crew() as crew:
-                bundle, error = execution.run(plan, crew, source_text, facts)
+            with self.connection() as connection:
+                bundle, error = execution.run(plan, connection, source_text, facts)
             return execution.answer(bundle, error, has_outputs=has_outputs)
 
     def _wait(self, plan: "Plan", most_s: float) -> None:

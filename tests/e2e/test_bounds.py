@@ -175,17 +175,17 @@ DIGITS = "9" * 5000
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("bonnie", "-d", "{dir}", "-u", "root", "-x", "100000000"), "bonnie -x '100000000': 1538 is the most"),
-        (("bonnie", "-d", "{dir}", "-u", "root", "-n", "0", "-s", DIGITS), "letters)': this is a whole number"),
+        (("bonnie", "-d", "{dir}", "-u", "root", "-x", "100000000"), "bonnie -x '100000000': the limit is 1538"),
+        (("bonnie", "-d", "{dir}", "-u", "root", "-n", "0", "-s", DIGITS), "characters)': it must be a whole number"),
         (("bonnie", "-d", "{dir}", "-u", DIGITS), "there is no user of that name"),
-        (("postmark", "{postmark}"), "10000000 is the most"),
+        (("postmark", "{postmark}"), "the limit is 10000000"),
         (("vxbench", "-w", "read", "-i", f"nrep={DIGITS}", "{dir}/f"), "give a whole number between 1 and"),
         (("vxbench", "-w", "sleep,read", "-i", "sleeptime=9e18", "{dir}/f"), "give seconds above 0, up to a year"),
         (("iozone", "-s", DIGITS, "-f", "{dir}/f"), "write a number of KiB"),
         (("iozone", "-H", "32769", "-s", "64", "-f", "{dir}/f"), "write a whole number from 0 to 32768"),
         (("perfpl", "4096", "1", DIGITS, "1", "1", "--dir", "{dir}"), "TOTALFILES is"),
         (("quick", "{dir}", "--time", "99999999h"), "--time 99999999h: 359999996400.0 is out of range: 0 to 31622400"),
-        (("bigdir", "4294967297", "--dir", "{dir}"), "COUNT is 4294967297; 4294967296 is the most"),
+        (("bigdir", "4294967297", "--dir", "{dir}"), "COUNT is 4294967297; the limit is 4294967296"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -61,7 +61,7 @@ def test_json_and_markdown_have_the_same_verdicts_with_their_figures(assay: Assa
     assert (claim["id"], claim["verdict"]) == ("w", "contradicted")
     computed = claim["sentences"][0]["computed"]
     assert (computed["values"], computed["unit"], computed["accepted"]) == ([104], "MB/s", [None, 90])
-    assert "| w | a \\| b | contradicted | it is 104 MB/s; true would be at most 90 MB/s |" in page
+    assert "| w | a \\| b | contradicted | it is 104 MB/s; required: at most 90 MB/s |" in page
 
 
 def test_bad_input_is_refused_in_a_line(assay: Assay, table: Path, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_bad_input_is_refused_in_a_line(assay: Assay, table: Path, tmp_path: Pat
     for text, options, told in (
         ("x", (), "claims.toml"),
         ("[[claim]]\nsays = 'it flew'", (), "claim 1: 'it flew'"),
-        ("[tables]\nt = '../../etc/passwd'\n[[claim]]\nsays = 'x is 5'", (), "no file beside this one"),
+        ("[tables]\nt = '../../etc/passwd'\n[[claim]]\nsays = 'x is 5'", (), "not a file next to this one"),
         ("[tables]\nt = 'linked.csv'\n[[claim]]\nsays = 'x is 5'", (), "linked.csv"),
         ("[[claim]]\nsays = 'x is 5'", ("--table", tmp_path / "absent.csv"), "there is no table"),
         ("[[claim]]\nsays = 'x is 5'", ("--mb", "some"), "--mb 'some'"),

@@ -173,12 +173,12 @@ def test_own_commands_are_read_and_what_is_piped_is_answered_at_prompts(assay: A
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("set number 10x\nrun\n", "asked.pm:1: Error: invalid number of files ('10x' is no whole number above 0)"),
-        ("\n# a note\nset tranactions 5\nrun\n", "asked.pm:3: 'set tranactions 5' is no command"),
+        ("set number 10x\nrun\n", "asked.pm:1: Error: invalid number of files ('10x' is not a whole number above 0)"),
+        ("\n# a note\nset tranactions 5\nrun\n", "asked.pm:3: 'set tranactions 5' is not a command"),
         ("load /not/there\nrun\n", "Error: cannot read configuration file '/not/there'"),
         ("load /dev/zero\nrun\n", "'/dev/zero' is a device; a file of commands is a regular file"),
         ("load asked.pm\n", "do they load themselves?"),
-        ("!touch made\nrun\n", "asked.pm:1: '!touch made': programs are started for a person at the prompt only"),
+        ("!touch made\nrun\n", "asked.pm:1: '!touch made': programs are started at the interactive prompt only"),
         ("run /not/there/report\n", "Error: Cannot direct output to file '/not/there/report'"),
         ("set location /not/there\nrun\n", "/not/there does not exist"),
         ("set size 1 2000000000\nrun\n", "at most 1 GiB"),
@@ -223,7 +223,7 @@ def test_programs_are_started_for_a_person_at_a_terminal(assay: Assay, directory
 
     assert (directory / "made").read_text() == "started\n"
     assert done.stdout == "PostMark v1.51 : 8/14/01\npm>pm>pm>"
-    assert done.stderr == "Error: invalid number of files ('10x' is no whole number above 0)\n"
+    assert done.stderr == "Error: invalid number of files ('10x' is not a whole number above 0)\n"
 
 
 def test_what_does_not_fit_is_refused_before_a_file_is_made(assay: Assay, directory: Path) -> None:

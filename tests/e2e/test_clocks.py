@@ -33,7 +33,7 @@ MS_NS = 10**6
 OFFSETS_NS = (1000 * SECOND_NS, -300 * MS_NS, 7)
 WAIT_S = 300.0
 """Patience of a test, which nothing that it measures depends on."""
-LENGTH, SAID = 56, 24
+LENGTH, EVENTS = 56, 24
 OPERATIONS = 500
 MOST = 70_000
 
@@ -162,7 +162,7 @@ def test_an_answer_is_as_long_as_its_question_and_made_as_described() -> None:
         answer = one.recv(2 * LENGTH)
         after_ns = time.monotonic_ns()
 
-    (there_ns,) = struct.unpack("<Q", answer[16:SAID])
+    (there_ns,) = struct.unpack("<Q", answer[16:EVENTS])
     assert answer == sealed(echo.key, b"assay-a1", 1, there_ns)
     assert len(answer) == LENGTH
     assert before_ns <= there_ns <= after_ns
@@ -183,7 +183,7 @@ def test_who_has_no_key_or_repeats_what_he_heard_gets_no_answer_and_does_no_harm
             sealed(b"\0" * 32, b"assay-q1", 2**63),
             sealed(echo.key, b"assay-a1", 2**63),
             right[:-1],
-            right[:SAID],
+            right[:EVENTS],
             right + b"\0",
             right * 500,
             b"x" * 65_000,

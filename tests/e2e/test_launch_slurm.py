@@ -102,9 +102,12 @@ def test_real_workers_are_started_by_srun_and_join_their_leader(tmp_path: Path) 
         words = [find_tool("srun") or "srun", "--nodes=3", "--ntasks-per-node=1", *named]
         environment = cluster.environment | {"XDG_STATE_HOME": str(tmp_path / "state")}
         with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL) as started:
-            crew = lead.gather(3, PATIENCE_S, lambda _: None)
-            names, versions = list(crew.stations), {one.hello.engine.version for one in crew.stations.values()}
-            crew.close()
+            connection = lead.gather(3, PATIENCE_S, lambda _: None)
+            names, versions = (
+                list(connection.clients),
+                {one.hello.engine.version for one in connection.clients.values()},
+            )
+            connection.close()
             code = started.wait(PATIENCE_S)
 
         assert (names, versions, code) == (list(cluster.nodes), {__version__}, 0)
@@ -127,9 +130,12 @@ def test_real_workers_are_started_by_mpirun_and_join_their_leader(tmp_path: Path
     with Lead("127.0.0.1", join) as lead:
         environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
         with subprocess.Popen([*MPIRUN, "-np", "2", *named], env=environment, stdin=subprocess.DEVNULL) as started:
-            crew = lead.gather(2, PATIENCE_S, lambda _: None)
-            names, versions = list(crew.stations), {one.hello.engine.version for one in crew.stations.values()}
-            crew.close()
+            connection = lead.gather(2, PATIENCE_S, lambda _: None)
+            names, versions = (
+                list(connection.clients),
+                {one.hello.engine.version for one in connection.clients.values()},
+            )
+            connection.close()
             code = started.wait(PATIENCE_S)
 
     assert (names, versions, code) == (["r0", "r1"], {__version__}, 0)

@@ -298,13 +298,13 @@ def test_real_workers_join_their_leader_and_leave_when_they_are_let_go(lab: Lab,
         Lead("127.0.0.1", tmp_path / "real") as lead,
         launch([host, here], lead.join_file.parent, roles, told.append) as launched,
     ):
-        crew = lead.gather(roles, PATIENCE_S, told.append)
+        connection = lead.gather(roles, PATIENCE_S, told.append)
         try:
-            assert {name: station.role for name, station in crew.stations.items()} == roles
-            assert {station.hello.engine.version for station in crew.stations.values()} == {__version__}
+            assert {name: joined.role for name, joined in connection.clients.items()} == roles
+            assert {joined.hello.engine.version for joined in connection.clients.values()} == {__version__}
             assert launched.faults() == {}
         finally:
-            crew.close()
+            connection.close()
         wait_until(lambda: lab.left() == [], f"the end of {lab.left()}")
 
     assert not (tmp_path / "real").exists()

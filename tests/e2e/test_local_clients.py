@@ -15,7 +15,7 @@ import pytest
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
-from assay.cluster.dask_crew import EXCHANGES
+from assay.cluster.dask_connection import EXCHANGES
 from assay.cluster.echo import EXCHANGES as BY_ECHO
 from assay.running.engine import find_engine
 from e2e.command import COMMAND, Assay
@@ -252,7 +252,7 @@ def test_clients_whose_engines_lie_are_lost_and_the_others_are_right(assay: Assa
     lost = {member.name: member.lost for member in found.members}
     assert lost["a"] is None
     for name, (_, reason) in LIES.items():
-        assert f"{name} is lost: nothing of it is believed: " in said
+        assert f"{name} is lost: its data is discarded: " in said
         one = lost[name]
         assert one is not None
         assert reason in one.reason
@@ -282,6 +282,6 @@ def test_a_strangers_words_for_a_tool_start_no_program(assay: Assay, home: Path,
 
     refused = assay(tool, *words, check=2)
 
-    assert "is no name or IPv4 address of a host" in refused.stderr
+    assert "is not a host name or IPv4 address" in refused.stderr
     assert not (tmp_path / "was-run").exists()
     assert not home.exists()

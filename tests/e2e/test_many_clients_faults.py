@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.bundle import RunBundle
-from assay.cluster.roster import WATCH_S
+from assay.cluster.host_list import WATCH_S
 from e2e.faults.load import USUAL, write_load
 from e2e.faults.space import CREATING
 from e2e.many_clients import ManyClients, client_set, shared_variables
@@ -36,7 +36,7 @@ CLOSED = "its connection closed: "
 """The reason of a loss that was noticed at once: the kernel closes the socket of a process that ends."""
 KILLED = r".* was killed by signal 9 before it was done\."
 """The reason where the client itself reports its engine's end."""
-SILENT = r"it said nothing for (\d+\.\d) s: "
+SILENT = r"it was silent for (\d+\.\d) s: "
 """The reason of a loss that was noticed by silence, in seconds by the leader's clock.
 
 Time in which the leader itself stood still is no silence, so the figure does not depend on how busy the machine is.

@@ -35,9 +35,9 @@ def text(run: RunRecord) -> str:
     return registry.output_of(run).text()
 
 
-def beside(run: RunRecord) -> str:
+def stderr_notes(run: RunRecord) -> str:
     """What is said on standard error."""
-    return registry.output_of(run).beside()
+    return registry.output_of(run).stderr_notes()
 
 
 def brief(run: RunRecord) -> str:

@@ -20,12 +20,12 @@ from assay.bundle.original import Original, original_of, write_original
 from assay.campaign.mkfs_options import mkfs_options
 from assay.campaign.mounted_file_system import parse_dump_super, parse_dumpe2fs, parse_xfs_info
 from assay.cluster.kept_runs import PLAN, STREAM
-from assay.cluster.kept_streams import kept_streams, told_of
+from assay.cluster.kept_streams import list_kept, summarize_kept
 from assay.cluster.wire import Card, card_of
 from assay.cluster.worker_order import read_join_folder
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.decode.given import read_given
-from assay.decode.told_zone import zone_name
+from assay.decode.time_zone import zone_name
 from assay.errors import InputError
 from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.running import kept_ceilings
@@ -117,8 +117,8 @@ def kept_stream(data: bytes) -> object:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / PLAN).write_bytes(planned)
         (folder / STREAM).write_bytes(stream)
-    found = list(kept_streams(root))
-    told_of(root)
+    found = list(list_kept(root))
+    summarize_kept(root)
     for one in found:
         one.kept.digest()
         one.kept.piece(0, 100)

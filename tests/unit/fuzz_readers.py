@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+from assay.claims.assessment import assess_claims
 
 from assay import events
 from assay.analysis.document import document
@@ -38,10 +39,9 @@ from assay.campaign.journal import (
 )
 from assay.campaign.journal import SCHEMA as CAMPAIGN_SCHEMA
 from assay.claims.against_tables import Meant
+from assay.claims.assessed import to_json as claims_json
 from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
-from assay.claims.judged import to_json as claims_json
-from assay.claims.judging import judge_claims
 from assay.cli.matrix import _outcome as campaign_outcome
 from assay.cluster import plain_messages
 from assay.cluster.client_rules import ClientRules
@@ -247,7 +247,7 @@ def claims_file(data: bytes) -> object:
     text = data.decode(errors="replace")
     is_toml = text.startswith(("title", "[", "mb"))
     file, _ = parse_toml(text, "fuzz.toml") if is_toml else parse_text(text, "fuzz.md", is_markdown=True)
-    found = judge_claims(dataclasses.replace(file, tables=CLAIMED_OF), nobody, "last", Meant())
+    found = assess_claims(dataclasses.replace(file, tables=CLAIMED_OF), nobody, "last", Meant())
     return claims_json(found)
 
 
@@ -297,12 +297,12 @@ def postmark(data: bytes) -> object:
     Path("commands").write_bytes(data.replace(b"/", b"_"))  # what `run FILE` writes stays in this folder
     front_end = registry.front_end("postmark")
 
-    class Door:
+    class Context:
         def measure(self, asked: Sequence[str], files: Files = NO_FILES) -> int:
             front_end.parse(asked, files)
             return 0
 
-        def say(self, text: str) -> None:
+        def write(self, text: str) -> None:
             assert isinstance(text, str)
 
         def may_write(self, name: str) -> bool:
@@ -311,7 +311,7 @@ def postmark(data: bytes) -> object:
         def check_action(self, what: str) -> None:
             raise AssertionError(what)
 
-    return front_end.follow(["commands"], Door())
+    return front_end.follow(["commands"], Context())
 
 
 CAMPAIGN = """

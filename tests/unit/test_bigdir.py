@@ -1,4 +1,4 @@
-"""bigdir: its command line, its CSV against the published one, and what the CSV cannot say."""
+"""bigdir: its command line, its CSV against the published one, and what the CSV cannot show."""
 
 import csv
 import dataclasses
@@ -214,14 +214,14 @@ def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
     run = bigdir_run(("403", "10", "--clients", "2"), {ONE: growing(40, factor=1.4, from_step=25), TWO: growing(40)})
 
     goldens.check(GOLDEN / "output.txt", classic.text(run))
-    goldens.check(GOLDEN / "beside.txt", classic.beside(run))
-    one_line = " ".join(classic.beside(run).splitlines())
+    goldens.check(GOLDEN / "beside.txt", classic.stderr_notes(run))
+    one_line = " ".join(classic.stderr_notes(run).splitlines())
     ends, changes = classic.brief(run).splitlines()
     assert {ends in one_line, changes in one_line} == {True}
 
 
 def test_a_change_of_level_is_said_with_its_place_and_evidence() -> None:
-    said = classic.beside(bigdir_run(("400", "10"), {ONE: growing(40, factor=1.5, from_step=25)}))
+    said = classic.stderr_notes(bigdir_run(("400", "10"), {ONE: growing(40, factor=1.5, from_step=25)}))
 
     change = re.search(
         r"mkdir changes: after (\d+) entries ([\d.]+) µs instead of ([\d.]+) µs \((.*?) %; (.*?)\)", said
@@ -236,15 +236,15 @@ def test_a_change_of_level_is_said_with_its_place_and_evidence() -> None:
 
 def test_few_steps_say_nothing_of_a_change() -> None:
     run = bigdir_run(("60", "10"), {ONE: growing(6, factor=3.0, from_step=3)})
-    said = classic.beside(run)
+    said = classic.stderr_notes(run)
     assert len(classic.brief(run).splitlines()) == 1
 
-    assert "mkdir: 6 steps are too few to tell where the time changes" in said
+    assert "mkdir: 6 steps are too few to find where the time changes" in said
 
 
 def test_many_levels_are_called_a_drift() -> None:
     drift = [int(1e6 * 1.03**at) for at in range(60)]
-    said = classic.beside(bigdir_run(("600", "10"), {ONE: (drift, growing(60)[1])}))
+    said = classic.stderr_notes(bigdir_run(("600", "10"), {ONE: (drift, growing(60)[1])}))
 
     assert "mkdir drifts or swings" in said
 
@@ -253,7 +253,7 @@ def test_several_clients_give_the_mean_and_say_until_when_all_worked() -> None:
     slow, fast = ([2_000_000] * 3, [200_000] * 3), ([1_000_000] * 3, [100_000] * 3)
     run = bigdir_run(("30", "10", "--clients", "2"), {ONE: slow, TWO: fast})
 
-    text, said = classic.text(run), classic.beside(run)
+    text, said = classic.text(run), classic.stderr_notes(run)
 
     assert text.splitlines()[1:] == ["10, 0.15, 0.15, 0.015", "20, 0.15, 0.15, 0.0075", "30, 0.15, 0.15, 0.005"]
     # The fast one was through after 3.3 ms; by then the slow one had listed once.
@@ -262,7 +262,7 @@ def test_several_clients_give_the_mean_and_say_until_when_all_worked() -> None:
 
 
 def test_entries_of_no_whole_step_are_said() -> None:
-    said = classic.beside(bigdir_run(("35", "10"), {ONE: growing(3)}))
+    said = classic.stderr_notes(bigdir_run(("35", "10"), {ONE: growing(3)}))
 
     assert "The last 5 entries were made, not listed" in said
 
@@ -272,7 +272,7 @@ def test_a_run_that_was_cut_prints_its_whole_steps(cut: int, rows: int) -> None:
     run = bigdir_run(("50", "10"), {ONE: growing(5)}, cut=cut)
 
     assert len(classic.text(run).splitlines()) == 1 + rows
-    assert f"the CSV ends at {10 * rows} entries" in classic.beside(run)
+    assert f"the CSV ends at {10 * rows} entries" in classic.stderr_notes(run)
 
 
 def test_steps_end_where_an_operation_failed_because_the_count_is_not_known_from_there() -> None:
@@ -294,7 +294,7 @@ def test_a_run_without_a_whole_step_has_a_header_alone() -> None:
     run = bigdir_run(("50", "10"), {ONE: ([], [])})
 
     assert classic.text(run) == bigdir.HEADER + "\n"
-    assert classic.beside(run) == "No step was completed by every client.\n"
+    assert classic.stderr_notes(run) == "No step was completed by every client.\n"
     assert classic.figures(run) == ()
 
 

@@ -18,7 +18,7 @@ from assay.tools.bonnie.figures import figures_of
 from assay.tools.bonnie.line import header, line_of
 from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest, fold_passes
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS, to_plan
-from assay.tools.bonnie.settings import Settings, parse, sized
+from assay.tools.bonnie.settings import Settings, choose_size, parse
 from assay.tools.bonnie.table import table
 from assay.tools.over_clients import Fold
 from assay.units import MIB
@@ -89,7 +89,7 @@ LINE_103 = (
 
 def made(arguments: str) -> plan.Plan:
     words = shlex.split(arguments)
-    settings = sized(parse(words), ram_mib=8192)
+    settings = choose_size(parse(words), ram_mib=8192)
     return to_plan(settings, FRONT_END.origin(words), directory=Path("/mnt/a directory"), seed=7)
 
 
@@ -125,7 +125,7 @@ def test_settings_can_be_read_again_from_the_plan(path: Path) -> None:
 
     again = FRONT_END.settings_of(made(path.read_text().strip()))
 
-    assert again == sized(parse(words), ram_mib=8192)
+    assert again == choose_size(parse(words), ram_mib=8192)
 
 
 def test_values_may_stand_in_the_same_word_and_flags_together() -> None:
@@ -145,7 +145,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
     ram_mib: int, size_mib: int
 ) -> None:
     # 2 x 8000 MiB are 15 GiB and 640 MiB; 2 x 24105 MiB are 47 GiB and 82 MiB.
-    assert sized(parse([]), ram_mib=ram_mib).size_mib == size_mib
+    assert choose_size(parse([]), ram_mib=ram_mib).size_mib == size_mib
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
         ("-s 12x", "whole number"),
         ("-s 1:2:3:4:5", "at most 4"),
         ("-n 1:10:20 -r 0", "smallest file is larger"),
-        ("-n 1:0:0:100000 -r 0", "99999 are the most"),
+        ("-n 1:0:0:100000 -r 0", "the limit is 99999"),
         ("-n 1000000 -r 1000 -s 2000", "more than half"),
         ("-s 0 -n 0", "nothing is measured"),
         ("-D -s 16 -r 0", "add -f"),
@@ -171,12 +171,12 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
         ("/mnt/disk", "-d /mnt/disk"),
         ("--format 3.0", "1.03, 1.96, 2.00"),
         ("--format 1.03 -D", "--format 2.00"),
-        ("-x 0", "1 is the least"),
+        ("-x 0", "the minimum is 1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_a_cure(arguments: str, part: str) -> None:
     with pytest.raises(InputError, match="bonnie") as caught:
-        sized(parse(shlex.split(arguments)), ram_mib=8192)
+        choose_size(parse(shlex.split(arguments)), ram_mib=8192)
 
     assert part in str(caught.value)
 

@@ -97,7 +97,7 @@ def test_loads_that_measure_their_cell_are_taken(
         ("fio --name=a --directory={dir}/none --rw=read --size=1m", "", "{dir}/none does not exist"),
         ("vdbench -f {input}", VDBENCH.replace("{dir}", "/srv/{dir}"), "does not exist"),
         ("iozone -a -g 64k -f /srv/x -b {dir}/x", "", "'/srv' is not in {dir}"),
-        ("postmark {input}", f"{POSTMARK}!touch /tmp/x\nquit\n", "programs are started for a person"),
+        ("postmark {input}", f"{POSTMARK}!touch /tmp/x\nquit\n", "programs are started at the interactive prompt"),
         ("vdbench -f {input} -o /etc", VDBENCH, "is not in {dir}"),
         ("vdbench -f {input}", f"hd=h1,system=other\nhd=h2,system=another\n{VDBENCH}", "names clients"),
         ("fio --name=a --directory={dir} --rw=read --size=1m --output=/etc/victim", "", "'/etc/victim' is not in {dir}"),

@@ -11,11 +11,11 @@ from assay.claims import against_runs
 from assay.claims.accepted import ClaimVerdict
 from assay.claims.against_runs import OfRuns
 from assay.claims.against_tables import Meant
+from assay.claims.assessed import AssessedClaim, AssessedClaims, AssessedSentence
+from assay.claims.assessment import assess_claims, exit_code
 from assay.claims.claims_file import ClaimsFile, parse_json, parse_text, parse_toml, read_claims, read_table
 from assay.claims.expression import ExpressionError, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError, parse_csv
-from assay.claims.judged import JudgedClaim, JudgedClaims, JudgedSentence
-from assay.claims.judging import exit_code, judge_claims
 from assay.claims.sentence import SentenceError, parse
 from assay.claims.stated_units import Prefixes
 from assay.compare.arms import Arm
@@ -52,9 +52,9 @@ def nobody(side: str) -> Arm:
 
 
 @pytest.fixture(scope="module")
-def reports() -> JudgedClaims:
+def reports() -> AssessedClaims:
     file = read_claims(str(FOLDER / "reports.toml"))
-    return judge_claims(file, nobody, "last", Meant(prefixes=file.prefixes))
+    return assess_claims(file, nobody, "last", Meant(prefixes=file.prefixes))
 
 
 CHECKS = {check["id"]: check for check in json.loads((FOLDER / "checks.json").read_text())}
@@ -66,7 +66,7 @@ WITHOUT_FIGURES = {"003.start_em", "000.mkdirtouch", "000.eva.typo", "000.sp"} |
 
 
 @pytest.mark.parametrize("id_", CHECKS)
-def test_each_claim_of_the_reports_comes_to_what_was_found_by_hand(id_: str, reports: JudgedClaims) -> None:
+def test_each_claim_of_the_reports_comes_to_what_was_found_by_hand(id_: str, reports: AssessedClaims) -> None:
     (claim,) = (claim for claim in reports.claims if claim.id == id_)
 
     computed = iter([value for one in claim.sentences if one.computed for value in one.computed.values])
@@ -83,7 +83,7 @@ def is_printed(number: float, *values: float) -> bool:
     return any(abs(value - number) <= 0.5001 * 10.0**-digits for value in values)
 
 
-def test_all_claims_of_the_reports_are_there_and_33_do_not_stand(reports: JudgedClaims) -> None:
+def test_all_claims_of_the_reports_are_there_and_33_do_not_stand(reports: AssessedClaims) -> None:
     without = [claim for claim in reports.claims if not any(one.computed for one in claim.sentences)]
 
     assert [claim.id for claim in reports.claims] == list(CHECKS)
@@ -94,12 +94,12 @@ def test_all_claims_of_the_reports_are_there_and_33_do_not_stand(reports: Judged
 
 
 @pytest.fixture(scope="module")
-def articles() -> JudgedClaims:
+def articles() -> AssessedClaims:
     file = read_claims(str(FOLDER / "articles.toml"))
-    return judge_claims(file, nobody, "last", Meant(prefixes=file.prefixes))
+    return assess_claims(file, nobody, "last", Meant(prefixes=file.prefixes))
 
 
-def test_conclusions_of_the_articles_have_the_verdicts_that_their_figures_give(articles: JudgedClaims) -> None:
+def test_conclusions_of_the_articles_have_the_verdicts_that_their_figures_give(articles: AssessedClaims) -> None:
     """Figures: of records of 4, 8, 16 and 32 KiB +97, +95, +59 and +44 %, of 64 KiB +13 %, of 16 MiB -13 %, and so on."""
     assert {claim.id: claim.verdict for claim in articles.claims} == {
         "8.write.small": SUPPORTED,
@@ -126,7 +126,9 @@ def test_conclusions_of_the_articles_have_the_verdicts_that_their_figures_give(a
     assert computed == [0.44, 0.13, -0.13]
 
 
-def test_the_page_of_the_reports_is_up_to_date(reports: JudgedClaims, articles: JudgedClaims, goldens: Goldens) -> None:
+def test_the_page_of_the_reports_is_up_to_date(
+    reports: AssessedClaims, articles: AssessedClaims, goldens: Goldens
+) -> None:
     goldens.check(PAGE, "\n".join([INTRODUCTION, *markdown_table(reports), *markdown_table(articles), ""]))
 
 
@@ -244,12 +246,12 @@ def small() -> dict[str, FactTable]:
     return {"t": parse_csv(TABLE, "t", "table.csv")}
 
 
-def told(says: str, tables: dict[str, FactTable], **meant: object) -> JudgedSentence:
+def told(says: str, tables: dict[str, FactTable], **meant: object) -> AssessedSentence:
     """Judge a sentence about tables."""
     file = ClaimsFile(
         "claims", "", parse_text(says, "claims", is_markdown=False)[0].claims, tables, Prefixes.BOTH, False
     )
-    (claim,) = judge_claims(file, nobody, "last", msgspec_meant(**meant)).claims
+    (claim,) = assess_claims(file, nobody, "last", msgspec_meant(**meant)).claims
     (sentence,) = claim.sentences
     return sentence
 
@@ -429,21 +431,21 @@ CLAIM = '[[claim]]\nsays = "x is 5"\n'
     ("text", "said"),
     [
         ("", "missing required field `claim`"),
-        ("claim = []", "claims nothing"),
+        ("claim = []", "contains no claim"),
         ("x", "f.toml"),
         (CLAIM + "colour = 1", "unknown field `colour`"),
         ("mb = 'none'\n" + CLAIM, "Invalid enum value 'none'"),
         ("[[claim]]\nid = 'x'", "no 'text' and no 'says'"),
-        (CLAIM + "undecidable = 'x'", "one of them is meant"),
+        (CLAIM + "undecidable = 'x'", "give one of them"),
         ("[[claim]]\nid='x'\nsays='x is 5'\n[[claim]]\nid='x'\nsays='x is 5'", "two claims have the id 'x'"),
-        ("[tables]\nt = '/etc/passwd'\n" + CLAIM, "no file beside this one"),
-        ("[tables]\nt = '../t.csv'\n" + CLAIM, "no file beside this one"),
-        ("[tables]\n'a b' = 't.csv'\n" + CLAIM, "is no name"),
-        (CLAIM * 1001, "1000 are the most"),
+        ("[tables]\nt = '/etc/passwd'\n" + CLAIM, "not a file next to this one"),
+        ("[tables]\nt = '../t.csv'\n" + CLAIM, "not a file next to this one"),
+        ("[tables]\n'a b' = 't.csv'\n" + CLAIM, "is not a name"),
+        (CLAIM * 1001, "the limit is 1000"),
         ("x = " + "[" * 100 + "]" * 100, "nested more than"),
-        (f"[[claim]]\ntext = '{'x' * 2001}'", "more than 2000 letters"),
-        ("[[claim]]\nsays = [" + "'x is 5'," * 21 + "]", "20 are the most"),
-        ("[tables]\n" + "".join(f"t{i} = 't.csv'\n" for i in range(65)) + CLAIM, "64 are the most"),
+        (f"[[claim]]\ntext = '{'x' * 2001}'", "more than 2000 characters"),
+        ("[[claim]]\nsays = [" + "'x is 5'," * 21 + "]", "the limit is 20"),
+        ("[tables]\n" + "".join(f"t{i} = 't.csv'\n" for i in range(65)) + CLAIM, "the limit is 64"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_a_line(text: str, said: str) -> None:
@@ -462,20 +464,20 @@ def test_what_would_take_too_long_is_refused(small: dict[str, FactTable]) -> Non
         file, _ = parse_text(text, "claims.txt", is_markdown=False)
         claims = file.claims * 3
         with pytest.raises(InputError, match="take too long"):
-            judge_claims(
+            assess_claims(
                 ClaimsFile("claims.txt", "", claims, table, Prefixes.BOTH, is_strict=False), nobody, "last", Meant()
             )
     # Each pair of so many repeats.
     wide = {"t": parse_csv("k,a\n" + "".join(f"{i % 2},{i + 1}\n" for i in range(500)), "t", "t.csv")}
-    assert "200 of a side are the most" in told("a[k=0] is higher than a[k=1] over n", wide).reason
-    assert "200 values of a side" in told("p(a[k=0], a[k=1]) is 5", wide).reason
+    assert "the limit is 200 per side" in told("a[k=0] is higher than a[k=1] over n", wide).reason
+    assert "200 values per side" in told("p(a[k=0], a[k=1]) is 5", wide).reason
 
 
 def test_a_sentence_of_toml_that_is_not_understood_is_a_fault_of_the_file() -> None:
     file, _ = parse_toml("[[claim]]\nid = 'speed'\nsays = 'it flew'", "f.toml")
 
-    with pytest.raises(InputError, match=r"f\.toml: claim speed: 'it flew': it does not say what 'is' how much"):
-        judge_claims(file, nobody, "last", Meant())
+    with pytest.raises(InputError, match=r"f\.toml: claim speed: 'it flew': it has no 'is' with a value"):
+        assess_claims(file, nobody, "last", Meant())
 
 
 @pytest.mark.parametrize(
@@ -483,11 +485,11 @@ def test_a_sentence_of_toml_that_is_not_understood_is_a_fault_of_the_file() -> N
     [
         ("", "has no rows"),
         ("a,b\n", "has no rows"),
-        ("a,a\n1,2\n", "each another name"),
+        ("a,a\n1,2\n", "all different"),
         ("a,b\n1\n", "t.csv:2: has 1 cells"),
-        ("a\n" + "x" * 1001, "t.csv:2: a cell has more than 1000 letters"),
-        ("a\n" + "1\n" * 20_001, "20000 are the most"),
-        (",".join(f"c{i}" for i in range(201)) + "\n", "200 are the most"),
+        ("a\n" + "x" * 1001, "t.csv:2: a cell has more than 1000 characters"),
+        ("a\n" + "1\n" * 20_001, "the limit is 20000"),
+        (",".join(f"c{i}" for i in range(201)) + "\n", "the limit is 200"),
     ],
 )
 def test_a_table_that_is_wrong_is_refused_in_a_line(text: str, said: str) -> None:
@@ -549,12 +551,12 @@ def _documents(
 STEADY = [1e4, 1.002e4, 0.998e4, 1.001e4, 0.999e4]
 
 
-def of_runs(says: str, **arms: Arm) -> JudgedSentence:
+def of_runs(says: str, **arms: Arm) -> AssessedSentence:
     """Judge a sentence about runs."""
     sentence = parse(says)
     about = against_runs.of_runs(sentence, "last")
     assert isinstance(about, OfRuns)
-    return against_runs.judge(says, sentence, about, lambda side: arms[side.replace("tag:", "")], Meant())
+    return against_runs.assess(says, sentence, about, lambda side: arms[side.replace("tag:", "")], Meant())
 
 
 @pytest.mark.parametrize(
@@ -647,18 +649,18 @@ def test_a_metric_alone_is_of_the_usual_run_and_of_the_tables_where_there_are_an
     def verdict(tables: dict[str, FactTable]) -> ClaimVerdict:
         claims = parse_text("rate is at least 9,000 IOPS", "claims.txt", is_markdown=False)[0].claims
         file = ClaimsFile("claims.txt", "", claims, tables, Prefixes.BOTH, is_strict=False)
-        (claim,) = judge_claims(file, lambda side: {"/some/folder": five}[side], "/some/folder", Meant()).claims
+        (claim,) = assess_claims(file, lambda side: {"/some/folder": five}[side], "/some/folder", Meant()).claims
         return claim.verdict
 
     assert [verdict({}), verdict(small)] == [SUPPORTED, NOT_DECIDABLE]
 
 
 def test_a_claim_of_several_sentences_holds_if_all_do() -> None:
-    def claim(*verdicts: ClaimVerdict) -> JudgedClaim:
+    def claim(*verdicts: ClaimVerdict) -> AssessedClaim:
         sentences = ", ".join(f"'{SAID[verdict]}'" for verdict in verdicts)
         file, _ = parse_toml(f"[[claim]]\nsays = [{sentences}]", "f.toml")
         tables = {"t": parse_csv(TABLE, "t", "t.csv")}
-        (found,) = judge_claims(
+        (found,) = assess_claims(
             ClaimsFile("f.toml", "", file.claims, tables, Prefixes.BOTH, is_strict=True), nobody, "last", Meant()
         ).claims
         return found

@@ -16,7 +16,7 @@ from assay.report.axes import Layered
 from assay.report.export import PictureFormat, render
 from assay.report.figure import Figure, Table
 from assay.tools import charts
-from assay.tools.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
+from assay.tools.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped_bars, lines
 from goldens import Goldens
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +155,7 @@ def test_the_picture_of_the_documentation_is_this_chart(axes: str, goldens: Gold
 
 @given(st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=6))
 def test_names_are_kept_apart_in_order_and_inside(ends: list[float]) -> None:
-    moved = charts._kept_inside(ends, 0.0, 1.0)
+    moved = charts._keep_inside(ends, 0.0, 1.0)
 
     order = sorted(range(len(ends)), key=ends.__getitem__)
     assert all(moved[b] - moved[a] >= 0.045 - 1e-9 for a, b in pairwise(order))
@@ -186,7 +186,7 @@ BARS = [Bar("512 KB", name, table()[7][key]) for key, name in NAMES.items()] + [
 
 
 def test_bars_start_at_zero_and_dots_stand_on_a_logarithmic_axis() -> None:
-    linear, log = grouped(BARS, Axis("MB/s")).to_dict(), grouped(BARS, Axis("MB/s", Scale.LOG10)).to_dict()
+    linear, log = grouped_bars(BARS, Axis("MB/s")).to_dict(), grouped_bars(BARS, Axis("MB/s", Scale.LOG10)).to_dict()
 
     assert (linear["layer"][0]["mark"]["type"], log["layer"][0]["mark"]["type"]) == ("bar", "point")
     assert linear["layer"][0]["encoding"]["x"]["scale"]["domain"][0] == 0
@@ -195,14 +195,14 @@ def test_bars_start_at_zero_and_dots_stand_on_a_logarithmic_axis() -> None:
 
 @pytest.mark.parametrize("scale", Scale)
 def test_each_value_has_its_name_and_number_and_an_absent_one_says_so(scale: Scale) -> None:
-    words = words_of(picture(grouped(BARS, Axis("MB/s", scale))))
+    words = words_of(picture(grouped_bars(BARS, Axis("MB/s", scale))))
 
     assert {"FAT32 read 664", "NTFS read 661", "FAT32 write 12.6", "NTFS write 13.6", "NTFS read n/a"} <= set(words)
     assert {"512 KB", "2048 KB"} <= set(words)
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    svg = picture(grouped(BARS[:4], Axis("MB/s")))
+    svg = picture(grouped_bars(BARS[:4], Axis("MB/s")))
 
     lengths = [float(length) for length in re.findall(r'aria-roledescription="bar" d="M[\d.]+,[\d.]+h([\d.]+)', svg)]
     wanted = [bar.value for bar in BARS[:4] if bar.value is not None]

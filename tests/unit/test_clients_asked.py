@@ -23,8 +23,8 @@ from assay.tools.registry import front_end
         ({"hosts": "a", "join": "j", "clients": 1}, "give one of them"),
         ({"join": "run7.json", "clients": 2}, "the file is called join.json"),
         ({"join": "j"}, "--join FILE and --clients N go together"),
-        ({"hosts": "a", "join_wait": "5s"}, "--join-wait is of workers that others start"),
-        ({"join": "j", "clients": 2, "join_wait": "0"}, "--join-wait 0: is no time to wait"),
+        ({"hosts": "a", "join_wait": "5s"}, "--join-wait applies to workers that others start"),
+        ({"join": "j", "clients": 2, "join_wait": "0"}, "--join-wait 0: is not a time to wait"),
         ({"join_wait": "5s"}, "--join-wait: is an option for runs of several clients"),
         (
             {"hosts": "a", "insecure": True, "insecure_as_root": True},
@@ -89,7 +89,7 @@ def _by_tool(tool: str, name: str) -> HostsAsked:
 def test_a_tools_words_name_hosts_and_nothing_more(tool: str, name: str) -> None:
     asked = _by_tool(tool, name)
 
-    with pytest.raises(InputError, match=r"is no name or IPv4 address of a host.*--hosts on your own command line"):
+    with pytest.raises(InputError, match=r"is not a host name or IPv4 address.*--hosts on your own command line"):
         clients_of({"hosts": None, "insecure": False, "clients": None}, asked)
 
 

@@ -16,22 +16,22 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Role, Share
 from assay.bundle.held import held
 from assay.clocks import ClockReading
-from assay.cluster import fetch_progress, recalling, set_run
+from assay.cluster import fetch_progress, group_run, recalling
 from assay.cluster.asked import ClientsAsked
-from assay.cluster.collecting import collected, to_complete
-from assay.cluster.crew import Crew, Heard
+from assay.cluster.collecting import collect, to_complete
+from assay.cluster.connection import Connection, Received
 from assay.cluster.fetch_progress import FetchProgress
+from assay.cluster.group_run import run_group
 from assay.cluster.hosts import HostSpec
 from assay.cluster.kept_runs import KeptRun
-from assay.cluster.set_run import run_set
-from assay.cluster.unfetched import REASON
+from assay.cluster.not_collected import REASON
 from assay.errors import AssayError, BundleError, InputError, RunError
 from assay.running.stream_lock import is_being_written, lock_for_writer
 from unit.bundle_streams import interval, plan
 from unit.memory_run import hello
-from unit.scripted_crew import Script, ScriptedCrew
-from unit.test_set_run import Heard as Listening
-from unit.test_set_run import run
+from unit.scripted_connection import Script, ScriptedConnection
+from unit.test_group_run import Received as Listening
+from unit.test_group_run import run
 
 NS = 10**9
 OFFSET_NS = {"a": 500 * NS, "b": -20 * NS}
@@ -72,8 +72,8 @@ def left_behind(runs: Path, lost: Lost | None = None) -> RunBundle:
     return RunBundle.open(bundle.path)
 
 
-def crew_of(*names: str) -> ScriptedCrew:
-    return ScriptedCrew({name: Script(stream=stream(WHOLE)) for name in names})
+def crew_of(*names: str) -> ScriptedConnection:
+    return ScriptedConnection({name: Script(stream=stream(WHOLE)) for name in names})
 
 
 def members_of(bundle: RunBundle) -> dict[str, Lost | None]:
@@ -90,7 +90,7 @@ def ticks_of(bundle: RunBundle) -> dict[str, int]:
 def test_a_client_that_was_not_fetched_is_lost_when_the_run_is_sealed_and_is_fetched_later(tmp_path: Path) -> None:
     bundle, a, b = left_behind(tmp_path), crew_of("a"), crew_of("b")
 
-    part = collected(bundle, [a], tmp_path)
+    part = collect(bundle, [a], tmp_path)
 
     lost = members_of(part.bundle)["b"]
     assert members_of(part.bundle)["a"] is None
@@ -100,92 +100,92 @@ def test_a_client_that_was_not_fetched_is_lost_when_the_run_is_sealed_and_is_fet
     assert (lost.reason, lost.phase_index, lost.is_collected) == (REASON, 0, False)
     assert (part.bundle.path, part.clients) == (bundle.path, ("a",))
 
-    whole = collected(part.bundle, [b], tmp_path)
+    whole = collect(part.bundle, [b], tmp_path)
 
     assert (whole.clients, whole.failed) == (("b",), {})
     assert ticks_of(whole.bundle) == {"a": WHOLE, "b": WHOLE}
     assert members_of(whole.bundle)["b"] == msgspec.structs.replace(lost, is_collected=True)
-    assert (a.forgotten, b.forgotten) == (["a"], ["b"])
+    assert (a.removed, b.removed) == (["a"], ["b"])
 
 
 def test_what_was_said_to_be_collected_and_was_not_is_not_when_the_run_is_sealed(tmp_path: Path) -> None:
     ended = Lost(heard_ns=5, noticed_ns=6, reason="no room", phase_index=0, is_collected=True)
 
-    part = collected(left_behind(tmp_path, ended), [crew_of("a")], tmp_path)
+    part = collect(left_behind(tmp_path, ended), [crew_of("a")], tmp_path)
 
     assert members_of(part.bundle)["b"] == msgspec.structs.replace(ended, is_collected=False)
 
 
 def test_one_that_cannot_be_fetched_does_not_keep_the_others_and_forgets_nothing(tmp_path: Path) -> None:
-    crew = crew_of("a", "b")
-    crew.scripts["a"].cannot_be_fetched = "it did not come whole"
+    connection = crew_of("a", "b")
+    connection.scripts["a"].cannot_be_fetched = "it did not come whole"
 
-    found = collected(left_behind(tmp_path), [crew], tmp_path)
+    found = collect(left_behind(tmp_path), [connection], tmp_path)
 
     assert (found.clients, found.failed) == (("b",), {"a": "it did not come whole"})
-    assert crew.forgotten == ["b"]
+    assert connection.removed == ["b"]
 
 
 def test_why_nothing_comes_of_a_client_is_told(tmp_path: Path) -> None:
-    crew = crew_of("a", "b", "c")
-    crew.scripts["a"].cannot_be_recalled = "its engine is still at work"
-    crew.scripts["b"].is_forgotten = True
+    connection = crew_of("a", "b", "c")
+    connection.scripts["a"].cannot_be_recalled = "its engine is still at work"
+    connection.scripts["b"].is_forgotten = True
     bundle = left_behind(tmp_path)
 
-    found = collected(bundle, [crew], tmp_path)
+    found = collect(bundle, [connection], tmp_path)
 
     assert found.failed == {
         "a": "its engine is still at work",
         "b": f"has nothing of {bundle.run_id}",
-        "c": f"is no client of {bundle.run_id}",
+        "c": f"is not a client of {bundle.run_id}",
     }
     assert not RunBundle.open(bundle.path).is_sealed
 
 
 def test_a_stream_that_has_less_than_the_run_stays_where_it_is(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(stream=stream(RELAYED - 1))})
+    connection = ScriptedConnection({"a": Script(stream=stream(RELAYED - 1))})
     bundle = left_behind(tmp_path)
 
-    found = collected(bundle, [crew], tmp_path)
+    found = collect(bundle, [connection], tmp_path)
 
     assert "the run has more of it" in found.failed["a"]
-    assert crew.forgotten == []
+    assert connection.removed == []
     assert ticks_of(RunBundle.open(bundle.path)) == {"a": RELAYED, "b": RELAYED}
 
 
 def test_nothing_is_forgotten_where_the_run_cannot_be_made_whole(tmp_path: Path) -> None:
-    sealed = collected(left_behind(tmp_path), [crew_of("a")], tmp_path).bundle
+    sealed = collect(left_behind(tmp_path), [crew_of("a")], tmp_path).bundle
     (sealed.path / "hist.parquet").write_bytes(b"damaged")
     before, b = sorted(tmp_path.iterdir()), crew_of("b")
 
     with pytest.raises(BundleError):
-        collected(RunBundle.open(sealed.path), [b], tmp_path)
+        collect(RunBundle.open(sealed.path), [b], tmp_path)
 
     assert b.fetched == ["b"]
-    assert b.forgotten == []
+    assert b.removed == []
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_nothing_is_forgotten_where_a_run_cannot_be_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    crew, bundle = crew_of("a"), left_behind(tmp_path)
+    connection, bundle = crew_of("a"), left_behind(tmp_path)
 
     def full(_self: RunBundle, _code: int | None = None) -> None:
         raise RunError("no space left")
 
     monkeypatch.setattr(RunBundle, "seal", full)
     with pytest.raises(RunError, match="no space left"):
-        collected(bundle, [crew], tmp_path)
+        collect(bundle, [connection], tmp_path)
 
-    assert crew.forgotten == []
+    assert connection.removed == []
     monkeypatch.undo()
-    assert ticks_of(collected(bundle, [crew], tmp_path).bundle)["a"] == WHOLE
+    assert ticks_of(collect(bundle, [connection], tmp_path).bundle)["a"] == WHOLE
 
 
 def test_a_client_that_cannot_forget_is_a_remark(tmp_path: Path) -> None:
-    crew = crew_of("a")
-    crew.scripts["a"].cannot_forget = "read-only file system"
+    connection = crew_of("a")
+    connection.scripts["a"].cannot_forget = "read-only file system"
 
-    found = collected(left_behind(tmp_path), [crew], tmp_path)
+    found = collect(left_behind(tmp_path), [connection], tmp_path)
 
     assert found.clients == ("a",)
     assert found.remarks == ("a: what it recorded is in the run, and stays on its machine too: read-only file system",)
@@ -219,9 +219,15 @@ class Looking(Listening):
         return None
 
 
-def lead(runs: Path, crew: Crew, listener: Listening) -> tuple[RunBundle, AssayError | None]:
-    return run_set(
-        plan(), crew, share=Share.OWN, on_lost=OnLost.CONTINUE, listener=listener, runs=runs, argv=("assay", "quick")
+def lead(runs: Path, connection: Connection, listener: Listening) -> tuple[RunBundle, AssayError | None]:
+    return run_group(
+        plan(),
+        connection,
+        share=Share.OWN,
+        on_lost=OnLost.CONTINUE,
+        listener=listener,
+        runs=runs,
+        argv=("assay", "quick"),
     )
 
 
@@ -240,7 +246,7 @@ def test_a_leader_holds_its_run_to_the_end(tmp_path: Path) -> None:
 
 
 def test_starts_are_written_down_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(set_run, "WRITE_S", 0.0)
+    monkeypatch.setattr(group_run, "WRITE_S", 0.0)
 
     def starts(bundle: RunBundle) -> tuple[int, int]:
         found = bundle.client_set()
@@ -254,53 +260,53 @@ def test_starts_are_written_down_while_the_run_goes_on(tmp_path: Path, monkeypat
     assert listener.seen[-1] == (1, 2)
 
 
-class Breaking(ScriptedCrew):
+class Breaking(ScriptedConnection):
     """A crew of which the leader cannot hear any more once the phase has begun."""
 
-    def hear(self, timeout_s: float) -> Sequence[Heard]:
+    def receive(self, timeout_s: float) -> Sequence[Received]:
         """Give what there is, until the phase is over."""
-        found = super().hear(timeout_s)
+        found = super().receive(timeout_s)
         if any(script.starts for script in self.scripts.values()):
             raise RunError("the leader has a fault")
         return found
 
 
 def test_a_run_that_a_fault_of_its_leader_ended_says_that_nothing_was_fetched(tmp_path: Path) -> None:
-    crew = Breaking({"a": Script(), "b": Script()})
+    connection = Breaking({"a": Script(), "b": Script()})
     before_ns = time.monotonic_ns()
 
-    bundle, error = lead(tmp_path, crew, Listening())
+    bundle, error = lead(tmp_path, connection, Listening())
 
     assert str(error) == "the leader has a fault"
     for lost in members_of(RunBundle.open(bundle.path)).values():
         assert lost is not None
         assert before_ns <= lost.heard_ns <= lost.noticed_ns
         assert (lost.reason, lost.is_collected) == (REASON, False)
-    assert crew.forgotten == []
-    whole = collected(bundle, [crew], tmp_path)
+    assert connection.removed == []
+    whole = collect(bundle, [connection], tmp_path)
     assert whole.clients == ("a", "b")
 
 
-class Checking(ScriptedCrew):
+class Checking(ScriptedConnection):
     """Looks whether the run is sealed, before a client forgets it."""
 
     def __init__(self, scripts: dict[str, Script], runs: Path) -> None:
         super().__init__(scripts)
         self._runs = runs
 
-    def forget(self, client: str) -> str:
+    def remove_run(self, client: str) -> str:
         """Only what is sealed."""
         (folder,) = self._runs.iterdir()
         assert RunBundle.open(folder).is_sealed
-        return super().forget(client)
+        return super().remove_run(client)
 
 
 def test_clients_forget_a_run_once_it_is_sealed(tmp_path: Path) -> None:
-    crew = Checking({"a": Script(), "b": Script()}, tmp_path)
+    connection = Checking({"a": Script(), "b": Script()}, tmp_path)
 
-    run(tmp_path, crew)
+    run(tmp_path, connection)
 
-    assert crew.forgotten == ["a", "b"]
+    assert connection.removed == ["a", "b"]
 
 
 def test_clients_keep_what_could_not_be_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,19 +314,19 @@ def test_clients_keep_what_could_not_be_sealed(tmp_path: Path, monkeypatch: pyte
         raise RunError("no space left")
 
     monkeypatch.setattr(RunBundle, "seal", full)
-    crew = crew_of("a")
-    crew.scripts["a"].stream.clear()
+    connection = crew_of("a")
+    connection.scripts["a"].stream.clear()
 
-    lead(tmp_path, crew, Listening())
+    lead(tmp_path, connection, Listening())
 
-    assert crew.fetched == ["a"]
-    assert crew.forgotten == []
+    assert connection.fetched == ["a"]
+    assert connection.removed == []
 
 
 def test_a_client_is_not_lost_for_want_of_cleaning_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    crew = ScriptedCrew({"a": Script(cannot_forget="read-only file system")})
+    connection = ScriptedConnection({"a": Script(cannot_forget="read-only file system")})
 
-    bundle, error = lead(tmp_path, crew, Listening())
+    bundle, error = lead(tmp_path, connection, Listening())
 
     assert error is None
     assert members_of(bundle) == {"a": None}
@@ -394,14 +400,14 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     tried: list[tuple[str, ...]] = []
 
     @contextlib.contextmanager
-    def gathered(wanted: ClientsAsked, _told: Callable[[str], None]) -> Iterator[Crew]:
+    def gathered(wanted: ClientsAsked, _told: Callable[[str], None]) -> Iterator[Connection]:
         names = tuple(one.name for one in wanted.hosts)
         tried.append(names)
         if "b" in names:
             raise RunError("not every client could be started. b: ssh: connection refused. Nothing was measured")
         yield crew_of(*names)
 
-    monkeypatch.setattr(recalling, "gathered", gathered)
+    monkeypatch.setattr(recalling, "connect", gathered)
     return tried
 
 
@@ -433,7 +439,7 @@ def test_who_is_no_client_of_the_run_is_refused_before_anybody_is_called(
 ) -> None:
     bundle = left_behind(tmp_path)
 
-    with pytest.raises(InputError, match=rf"'z' is no client of {bundle.run_id}, in which they are called a, b"):
+    with pytest.raises(InputError, match=rf"'z' is not a client of {bundle.run_id}, in which they are called a, b"):
         recalling.recall(bundle, asked("a", "z"), tmp_path, lambda _: None)
 
     assert reached == []

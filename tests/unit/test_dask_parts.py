@@ -155,7 +155,7 @@ def test_a_client_answers_its_leader_alone(tmp_path: Path, token: dict[str, obje
     async def ask() -> None:
         card = Card(name="a", role=Role.LOAD, assay_version="0", token=join.token, hello=hello())
         settings = ClientSettings(card=card, host="127.0.0.1", root=tmp_path, idle_s=1.0)
-        asked = ClientWorker(join, open_security(), settings)._asked()
+        asked = ClientWorker(join, open_security(), settings)._question_handlers()
         for question in Question:
             words = {"comm": None, "exchanges": 1} if question is Question.CLOCK else {"run_id": "r", "plan": b"{}"}
             with pytest.raises((TypeError, ValueError), match=r"not the leader|'token'"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.decode.attribution import judge
+from assay.decode.attribution import attribute
 from assay.decode.claim import Claim, Doing
 from assay.decode.decodings import Decoded, decodings
 from assay.decode.given import Given, read_given
@@ -101,7 +101,7 @@ def test_rates_above_the_buses_are_called_memory() -> None:
     )
 
     _, figures = read(text, "captured")
-    found = [judge(figure, read_given(None, None, None, "640MB/s")) for figure in figures]
+    found = [attribute(figure, read_given(None, None, None, "640MB/s")) for figure in figures]
 
     wrong = [
         verdict
@@ -277,8 +277,8 @@ def test_objects_are_not_in_the_page_cache() -> None:
     [
         (elbencho("READ", elbencho_done(1))[:-9], "its JSON is broken after 0 phases"),
         (elbencho("READ", elbencho_done(1)) + "{", "its JSON is broken after 1 phases"),
-        (elbencho("READ", elbencho_done(1)) + "[]", "document 2 of its JSON is no phase"),
-        (elbencho("SYNC", {}), "without a figure"),
+        (elbencho("READ", elbencho_done(1)) + "[]", "document 2 of its JSON is not a phase"),
+        (elbencho("SYNC", {}), "without a result"),
         (
             '{"phase_type": ["READ"], "last_done": {"iops": {}, "bytes/s": 1e999}, "config": {"path_type": []}}',
             "without",
@@ -344,19 +344,19 @@ def test_a_fact_moves_a_verdict_only_from_unknown() -> None:
     facts = [Given(link_bytes_per_s=125e6), Given(ram_bytes=4 << 30), Given(server_ram_bytes=8 << 30)]
     for action, rate, size in itertools.product(Doing, (1e6, 1e9), (1 << 20, 64 << 30)):
         figure = Claim(test="", action=action, bytes_per_s=rate, set_bytes=size, cpu_share=0.6, ops_per_s=None)
-        assert judge(figure, Given()).of is ServedBy.UNKNOWN
-        assert all(judge(figure, given).of is not ServedBy.STORAGE for given in facts)
+        assert attribute(figure, Given()).of is ServedBy.UNKNOWN
+        assert all(attribute(figure, given).of is not ServedBy.STORAGE for given in facts)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no output that Assay knows"),
-        ("hello\n", "is no output that Assay knows"),
+        ("", "is not an output in a supported format"),
+        ("hello\n", "is not an output in a supported format"),
         ('{"fio version": "fio-3.33", "jobs": [', "is an output of fio, but its JSON is broken"),
         ('{"fio version": "fio-3.33", "jobs": [{"jobname": "\\ud800"}]}', "its JSON is broken"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "but it has no jobs"),
-        ('{"fio version": "fio-3.33", "jobs": []}', "without a figure"),
+        ('{"fio version": "fio-3.33", "jobs": []}', "without a result"),
         ("Command line used: iozone -a -O\nOutput is in ops/sec\n", "is not in kBytes/sec"),
         ("Command line used: iozone -i 0\nOutput is in kBytes/sec\n  64  4  1  2  3\n", "a row has 3 rates where"),
         ("ISO date,label\n", "its column 'operation' is missing"),
@@ -373,7 +373,7 @@ def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
         (("1GB", None, None, None), "--link: '1GB' is not a rate such as 1Gbit"),
         (("0Gbit", None, None, None), "--link: a rate is above 0"),
         ((None, "4GB", None, None), "--ram: '4GB' means two things"),
-        ((None, "0", None, None), "--ram: 0 is no memory"),
+        ((None, "0", None, None), "--ram: 0 is not a memory size"),
         ((None, None, "lots", None), "--server-ram: 'lots' is not a size"),
         ((None, None, None, "1e9"), "--device: '1e9' is not a rate such as 640MB/s"),
     ],

@@ -166,7 +166,7 @@ def test_each_client_has_its_own_files_and_figures() -> None:
 
 
 def test_what_is_said_of_all_clients_alike_is_said_once() -> None:
-    alike, apart = (classic.beside(run_of("-+q 2", times)) for times in ({"a": 1, "b": 1}, CALL_MS))
+    alike, apart = (classic.stderr_notes(run_of("-+q 2", times)) for times in ({"a": 1, "b": 1}, CALL_MS))
 
     assert "==== client" not in alike
     assert apart.count("==== client") in {0, 2}

@@ -16,10 +16,10 @@ from assay.errors import FrontEndError, InputError
 from assay.plan import Plan
 from assay.plan.walk import job_actions, job_ops
 from assay.tools.filebench import FRONT_END, randoms
-from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.definitions import Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
-from assay.tools.filebench.loading import loaded, personalities
+from assay.tools.filebench.loading import insert_personalities, personalities
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
 from assay.tools.filebench.thread_plan import ThreadPlanner
 from goldens import Goldens
@@ -247,13 +247,13 @@ REFUSED = [
         4,
         "near 'filename=nowhere': no file or fileset has this name",
     ),
-    (process("flowop statfiles name=s,filename=files"), 4, "near 'flowop statfiles': there is no such flowop"),
+    (process("flowop statfiles name=s,filename=files"), 4, "near 'flowop statfiles': unknown flowop"),
     (process("flowop statfile name=s,filename=files,depth=1"), 4, "near 'depth': flowop has no such attribute"),
     (process("flowop read name=s,filename=files,iosize=$x"), 4, "near '$x': nothing sets this variable"),
     (process("flowop read name=s,filename=files"), 4, "its iosize is 0"),
     (process("flowop read name=s,fd=3,iosize=1k"), 4, "nothing opens its fd 3"),
     (process("flowop read name=s,filename=files,iosize=16k,random"), 4, "larger than the files of 'files', 8192 bytes"),
-    (process("flowop print name=s,value=1"), 4, "near 'flowop print': this is not carried out"),
+    (process("flowop print name=s,value=1"), 4, "near 'flowop print': this is not supported"),
     (process("flowop closefile name=s,fd=1"), 4, "nothing opens its fd 1"),
     (process("flowop wakeup name=s,target=nobody"), 4, "near 'target=nobody': wakeup names a block as its target"),
     (
@@ -309,7 +309,7 @@ def test_commands_run_where_they_are_allowed_and_the_plan_says_so() -> None:
 
 def test_what_nobody_can_read_is_refused_in_a_line() -> None:
     with pytest.raises(FrontEndError, match=r"x\.f:1: braces are 61 deep"):
-        evaluate("{" * 5000, "x.f", Wishes())
+        evaluate("{" * 5000, "x.f", Overrides())
 
 
 # -- random variables --------------------------------------------------------------------------------------------------
@@ -374,13 +374,13 @@ def test_an_append_of_a_random_length_has_half_the_mean() -> None:
 
 
 def test_the_types_of_custom_variables_are_told() -> None:
-    class Door:
+    class Context:
         said = ""
 
         def measure(self, _words: object, _files: object = None) -> int:
             raise AssertionError
 
-        def say(self, text: str) -> None:
+        def write(self, text: str) -> None:
             self.said += text
 
         def may_write(self, name: str) -> bool:
@@ -389,14 +389,14 @@ def test_the_types_of_custom_variables_are_told() -> None:
         def check_action(self, what: str) -> None:
             raise AssertionError(what)
 
-    door = Door()
+    context = Context()
 
-    assert FRONT_END.follow(["-c"], door) == 0
-    assert "  cvar-gamma\n" in door.said
-    assert FRONT_END.follow(["-c", "cvar-gamma"], door) == 0
-    assert "\tmean\t\t4096.0\n" in door.said
+    assert FRONT_END.follow(["-c"], context) == 0
+    assert "  cvar-gamma\n" in context.said
+    assert FRONT_END.follow(["-c", "cvar-gamma"], context) == 0
+    assert "\tmean\t\t4096.0\n" in context.said
     with pytest.raises(InputError, match="unknown custom variable type cvar-x"):
-        FRONT_END.follow(["-c", "cvar-x"], door)
+        FRONT_END.follow(["-c", "cvar-x"], context)
 
 
 # -- output ------------------------------------------------------------------------------------------------------------
@@ -511,7 +511,7 @@ def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out
     single = name not in {"fileserver", "varmail", "webproxy", "webserver"}
     sizes = "set $filesize=1m\n" if single else "set $nfiles=20\nset $filesize=4k\n"
 
-    script = made(loaded(f"load {name}\nset $dir=/mnt/x\nset $nthreads=3\n{sizes}run 60\n"))
+    script = made(insert_personalities(f"load {name}\nset $dir=/mnt/x\nset $nthreads=3\n{sizes}run 60\n"))
 
     assert {job.workers for job in script.phases[-1].jobs} == {3}
     assert script.phases[-1].stop.seconds == 60
@@ -519,8 +519,8 @@ def test_a_script_that_loads_a_personality_and_sets_its_variables_is_carried_out
 
 
 def test_a_stream_of_writes_stays_in_its_file_and_says_so() -> None:
-    found = made(loaded("load singlestreamwrite\nset $filesize=1m\nrun 1\n"))
-    at_random = made(loaded("load randomwrite\nset $filesize=1m\nrun 1\n"))
+    found = made(insert_personalities("load singlestreamwrite\nset $filesize=1m\nrun 1\n"))
+    at_random = made(insert_personalities("load randomwrite\nset $filesize=1m\nrun 1\n"))
 
     assert ops(found)["write"].access == plan.Sequential()
     assert [item.what.partition(" (")[0] for item in found.untranslated] == ["growth of 'data' by 'write'"]
@@ -528,7 +528,7 @@ def test_a_stream_of_writes_stays_in_its_file_and_says_so() -> None:
 
 
 def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() -> None:
-    kinds = Counter(op.op for op in ops(made(loaded("load varmail\nrun 1\n"))).values())
+    kinds = Counter(op.op for op in ops(made(insert_personalities("load varmail\nrun 1\n"))).values())
 
     assert kinds[plan.OpKind.FSYNC] == 2
     assert kinds[plan.OpKind.UNLINK] == kinds[plan.OpKind.CREATE] == 1
@@ -536,7 +536,7 @@ def test_what_a_mail_server_does_is_in_the_shares_that_are_known_of_varmail() ->
 
 def test_lines_behind_a_load_keep_their_numbers_and_an_unknown_name_is_refused() -> None:
     with pytest.raises(FrontEndError, match=r"x\.f:3: "):
-        made(loaded("# old\nload fileserver\nset $nthreads=\n"))
+        made(insert_personalities("# old\nload fileserver\nset $nthreads=\n"))
     with pytest.raises(FrontEndError, match=r"x\.f:1: near 'load nothing': .* there is no personality"):
-        made(loaded("load nothing\nrun 1\n"))
-    assert loaded("load varmail\n").count("\n") == 1
+        made(insert_personalities("load nothing\nrun 1\n"))
+    assert insert_personalities("load varmail\n").count("\n") == 1

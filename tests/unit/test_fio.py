@@ -13,7 +13,7 @@ from assay.cli.tool import take_apart
 from assay.errors import InputError
 from assay.plan.walk import job_ops
 from assay.tools.fio import FRONT_END, option_table, plan_anywhere, values
-from assay.tools.fio.command_line import gathered
+from assay.tools.fio.command_line import gather_files
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.loop import distribution
 from assay.tools.fio.output import binary, decimal, number
@@ -161,13 +161,13 @@ def test_a_variable_is_text_of_one_option_and_opens_nothing(tmp_path: Path) -> N
     file = tmp_path / "a.fio"
     file.write_text("[a]\nsize=${SIZE}\ndescription=${TEXT}\n")
 
-    words, files = gathered([str(file)], {"SIZE": "1m", "TEXT": "x;[b]", "OTHER": "secret"})
+    words, files = gather_files([str(file)], {"SIZE": "1m", "TEXT": "x;[b]", "OTHER": "secret"})
 
     (job,) = FRONT_END.parse(words, files).jobs
     assert (job.size.bytes, job.options["description"]) == (MIB, "x;[b]")
     assert "secret" not in " ".join(words)
-    with pytest.raises(InputError, match="line's end"):
-        FRONT_END.parse(*gathered([str(file)], {"SIZE": "1m", "TEXT": "x\nexec_prerun=id"}))
+    with pytest.raises(InputError, match="line break"):
+        FRONT_END.parse(*gather_files([str(file)], {"SIZE": "1m", "TEXT": "x\nexec_prerun=id"}))
 
 
 def test_an_include_lies_beside_its_file_behind_no_link(tmp_path: Path) -> None:
@@ -176,11 +176,11 @@ def test_an_include_lies_beside_its_file_behind_no_link(tmp_path: Path) -> None:
     file = tmp_path / "a.fio"
 
     file.write_text("[a]\ninclude more.fio\nsize=1m\n")
-    assert FRONT_END.parse(*gathered([str(file)], {})).jobs[0].least_bytes == 8192
+    assert FRONT_END.parse(*gather_files([str(file)], {})).jobs[0].least_bytes == 8192
     for name in ("/etc/passwd", "../x.fio", "link.fio"):
         file.write_text(f"[a]\ninclude {name}\nsize=1m\n")
         with pytest.raises(InputError, match=r"leaves the folder|over a link"):
-            gathered([str(file)], {})
+            gather_files([str(file)], {})
 
 
 def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
     file.write_text("[a]\ninclude b.fio\n")
 
     with pytest.raises(InputError, match="include each other"):
-        FRONT_END.parse(*gathered([str(file)], {}))
+        FRONT_END.parse(*gather_files([str(file)], {}))
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_every_option_has_one_meaning() -> None:
 
 @pytest.mark.parametrize("name", sorted(name for name, one in option_table.OPTIONS.items() if isinstance(one, Refused)))
 def test_a_refused_option_is_named_with_its_place(name: str) -> None:
-    with pytest.raises(InputError, match=rf"^fio: a\.fio:3: '{re.escape(name)}=17' has no equal here: ."):
+    with pytest.raises(InputError, match=rf"^fio: a\.fio:3: '{re.escape(name)}=17' is not supported: ."):
         settings(f"a.fio\n[a]\nsize=1m\n{name}=17")
 
 

@@ -202,9 +202,9 @@ def test_json_plus_has_each_latency_with_its_count() -> None:
 
 
 def test_what_is_chance_or_left_out_is_said_beside() -> None:
-    said = classic.beside(run_of("--name=x", "--size=1m", "--write_lat_log=x", intervals=10))
+    said = classic.stderr_notes(run_of("--name=x", "--size=1m", "--write_lat_log=x", intervals=10))
 
-    assert "fio: not carried out, which moves no number: write_lat_log: the run has what such a file would hold" in said
+    assert "fio: ignored (does not change the load): write_lat_log: the run has what such a file would hold" in said
     # Of 100 I/Os ten lie beyond the 90th percentile.
     assert "fio: x: read: of 100 I/Os fewer than 10 lie beyond the 95th percentile" in said
 
@@ -258,5 +258,5 @@ def test_terse_is_the_json_in_one_line_a_job() -> None:
 
 
 def test_a_terse_output_of_another_version_is_refused() -> None:
-    with pytest.raises(InputError, match="--terse-version is 5; 3 is there"):
+    with pytest.raises(InputError, match="--terse-version is 5; only 3 is supported"):
         FRONT_END.parse(["--minimal", "--terse-version=5", "--name=j", "--size=4k"])

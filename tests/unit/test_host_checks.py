@@ -43,7 +43,7 @@ def test_on_a_quiet_machine_with_everything_nothing_is_limited() -> None:
         ("host__virtualisation__is_virtual", True, "virtualisation", "virtual machine"),
         ("knob__kernel__io_uring_disabled", 2, "queue depth", "io_uring_disabled is 2"),
         ("knob__vm__can_drop_caches", False, "cold caches", "metadata is never cold"),
-        ("knob__powercap__can_read_energy", False, "energy", "for root alone"),
+        ("knob__powercap__can_read_energy", False, "energy", "only root can read"),
         ("knob__kernel__task_delayacct", False, "waiting for I/O", "task_delayacct"),
     ],
 )

@@ -63,7 +63,7 @@ def test_each_client_gets_its_children_in_its_directory() -> None:
 
 
 class LookedAt:
-    """A door that keeps what it is to measure."""
+    """A context that keeps what it is to measure."""
 
     def __init__(self, seen: list[tuple[Sequence[str], Files]]) -> None:
         self._seen = seen
@@ -73,7 +73,7 @@ class LookedAt:
         self._seen.append((words, files))
         return 0
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Print nothing."""
         raise AssertionError(text)
 
@@ -95,7 +95,7 @@ def test_the_file_of_clients_is_read_and_kept_by_its_name(tmp_path: Path) -> Non
         FRONT_END.follow(words, LookedAt(seen))
         assert seen == [(words, {str(file): FOUR})]
 
-    with pytest.raises(InputError, match="is not there"):
+    with pytest.raises(InputError, match="does not exist"):
         FRONT_END.follow(["-+m", str(tmp_path / "gone")], LookedAt([]))
 
 
@@ -114,7 +114,7 @@ def test_without_clients_the_words_are_not_carried_out_here() -> None:
         (FOUR, ("-t", "2", "-F", "a", "b"), "-F names files of this machine's children"),
         ("one /a x\ntwo /b x\n", ("-t", "2", "-i", "0", "-i", "8"), "test 8 divides 2 children otherwise than 1"),
         ("one /a x\none /b x\n", ("-t", "2"), "give its children one directory"),
-        ("one a x\n", ("-t", "1"), "clients:1: 'a' is no absolute directory"),
+        ("one a x\n", ("-t", "1"), "clients:1: 'a' is not an absolute directory"),
         ("\none\n", ("-t", "1"), "clients:2: a line is 'host directory program'"),
         ("one /a x file\n", ("-t", "1"), "names a test file"),
         ("# none\n", ("-t", "1"), "names no client"),
@@ -180,7 +180,7 @@ def test_that_the_first_of_all_does_not_end_the_others_is_said() -> None:
 
 
 def test_a_line_that_is_longer_than_any_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 letters"):
+    with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 characters"):
         FRONT_END.parse(*given("h" * 1_000_000 + " /mnt/a\n"))
 
 

@@ -74,7 +74,7 @@ def test_a_link_is_no_join_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "join").symlink_to("real")
 
-    with pytest.raises(InputError, match="no directory"):
+    with pytest.raises(InputError, match="is not a directory"):
         JoinFolder(tmp_path / "join")
 
 
@@ -114,11 +114,11 @@ def test_what_others_can_read_is_refused(tmp_path: Path, name: str) -> None:
     ("changes", "reason"),
     [
         ({"schema": "assay.join/9"}, "assay.join/1"),
-        ({"address": "tls://leader.example:4711"}, "no address"),
+        ({"address": "tls://leader.example:4711"}, "not an address"),
         ({"address": "tls://1.2.3.4.5:4711"}, ""),
-        ({"address": "tls://192.0.2.1:70000"}, "no port"),
-        ({"address": "tls://192.0.2.1:0"}, "no port"),
-        ({"address": "inproc://192.0.2.1:1"}, "no address"),
+        ({"address": "tls://192.0.2.1:70000"}, "no valid port"),
+        ({"address": "tls://192.0.2.1:0"}, "no valid port"),
+        ({"address": "inproc://192.0.2.1:1"}, "not an address"),
         ({"address": "tls://" + "1" * 1000}, "too long"),
         ({"address": "tcp://192.0.2.1:4711"}, "without encryption"),
         ({"address": "tcp://192.0.2.1:4711", "key": None, "certificate": None}, "without encryption"),
@@ -133,7 +133,7 @@ def test_what_is_no_join_file_is_refused_in_words(tmp_path: Path, changes: dict[
     laid_out(tmp_path / "join")
     changed(tmp_path / "join", **changes)
 
-    with pytest.raises(InputError, match=f"no join file of assay .*{reason}"):
+    with pytest.raises(InputError, match=f"not a join file of assay .*{reason}"):
         read_join(tmp_path / "join")
 
 
@@ -148,7 +148,7 @@ def test_what_never_ends_is_not_read_to_its_end(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / JOIN, 0o600)
 
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_join(tmp_path / JOIN)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.cluster.kept_runs import KeptRun
-from assay.cluster.kept_streams import LEAST_AGE_S, kept_streams, remove_older, told_of
+from assay.cluster.kept_streams import LEAST_AGE_S, list_kept, remove_older, summarize_kept
 from assay.errors import InputError
 from assay.running.stream_lock import lock_for_writer
 from unit.bundle_streams import plan
@@ -72,14 +72,14 @@ def test_what_may_be_about_to_be_fetched_cannot_be_asked_for(tmp_path: Path) -> 
 
 
 def test_all_that_is_kept_is_told_in_a_line(tmp_path: Path) -> None:
-    assert told_of(tmp_path / "nothing") == ""
+    assert summarize_kept(tmp_path / "nothing") == ""
     for run_id, client in (("run-1", "a"), ("run-1", "b"), ("run-2", "a")):
         kept(tmp_path, run_id, client, DAY_S, 1 << 20)
     (tmp_path / "link").symlink_to(tmp_path / "run-1")
 
-    assert [(one.run_id, one.client) for one in kept_streams(tmp_path)] == [
+    assert [(one.run_id, one.client) for one in list_kept(tmp_path)] == [
         ("run-1", "a"),
         ("run-1", "b"),
         ("run-2", "a"),
     ]
-    assert "clients keep 3.00 MiB of 2 runs (run-1, run-2)" in told_of(tmp_path)
+    assert "clients keep 3.00 MiB of 2 runs (run-1, run-2)" in summarize_kept(tmp_path)

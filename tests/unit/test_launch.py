@@ -141,7 +141,7 @@ def test_a_configuration_of_ssh_that_others_could_have_written_starts_nothing(
 
 
 def test_a_name_that_is_none_of_a_user_is_refused(join_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"^--ssh-user: '-l' is no name of a user"):
+    with pytest.raises(InputError, match=r"^--ssh-user: '-l' is not a user name"):
         launch(parse_hosts("a"), join_folder, {}, _unheard, ssh_user="-l")
 
 
@@ -190,11 +190,11 @@ def _no_key(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_outside, "does not lie beside it"),
+        (_outside, "is not next to it"),
         (_large, "more than 64 KiB"),
         (_link, "run.key.pem: cannot be read"),
-        (_pipe, "is no regular file"),
-        (_no_json, "is no file to join by"),
+        (_pipe, "is not a regular file"),
+        (_no_json, "is not a file to join by"),
         (_no_key, "run.key.pem: cannot be read: No such file"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_host_without_assay_is_said_with_the_words_that_help() -> None:
     beside = Path(sys.executable).with_name("assay")
     with pytest.raises(HostError, match=rf"'ln -s {beside} ~/\.local/bin/'.* HOST python={sys.executable}$"):
         check_version("none")
-    with pytest.raises(HostError, match=r"^/a/assay was not run: /a can be written by every user: who can"):
+    with pytest.raises(HostError, match=r"^/a/assay was not run: /a can be written by every user: others could"):
         check_version("refused: /a/assay was not run: /a can be written by every user")
 
 
@@ -274,4 +274,4 @@ def test_what_a_login_shell_prints_is_not_taken_for_the_script() -> None:
 
 @pytest.mark.parametrize("output", [b"", b"no shell for you\n", b"ready\n", b"y\n" * 100_000])
 def test_a_shell_that_says_other_things_is_given_up(output: bytes) -> None:
-    assert _heard(output, chunk_bytes=4096) == "the shell there ended before it said 'ready'"
+    assert _heard(output, chunk_bytes=4096) == "the shell there ended before it reported 'ready'"

@@ -16,10 +16,10 @@ from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.client_set import OnLost, Share
 from assay.cluster import client_rules
-from assay.cluster.crew import Gone
-from assay.cluster.set_run import run_set
-from unit.scripted_crew import TICKS, Script, ScriptedCrew
-from unit.test_set_run import Heard, two_phases
+from assay.cluster.connection import Gone
+from assay.cluster.group_run import run_group
+from unit.scripted_connection import TICKS, Script, ScriptedConnection
+from unit.test_group_run import Received, two_phases
 
 LIAR = "c"
 OTHERS = ("a", "b", "d", "e")
@@ -79,7 +79,7 @@ RECORDED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut after the first phase": (_lines(lambda lines: lines[: len(lines) // 2]), "another end of a phase"),
     "no hello": (_lines(lambda lines: lines[1:]), "did not begin with its hello"),
     "twice": (lambda data: data * 2, "went on after its end"),
-    "hello twice": (_lines(lambda lines: [lines[0], *lines]), "hello once more"),
+    "hello twice": (_lines(lambda lines: [lines[0], *lines]), "sent a second hello"),
     "of another run": (ANOTHER_HELLO, "is that of another run"),
     "of another schema": (_each("hello", lambda event: event.update(schema="assay.events/9")), "is a stream of"),
     "a phase that there is not": (_each("interval", lambda event: event.update(phase_index=2)), "phase_index"),
@@ -102,8 +102,8 @@ RECORDED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a number beyond 64 bits": (_operations(ops=HUGE), "has a number that no run comes to"),
     "fewer than none": (_operations(bytes=-1), "'bytes' goes from -1"),
     "more than any machine": (_operations(bytes=10**18), "more bytes than any machine"),
-    "operations without latencies": (_operations(ops=10**6), "are not as many"),
-    "latencies without operations": (_latency(index=[1], count=[10**6]), "are not as many"),
+    "operations without latencies": (_operations(ops=10**6), "differ in number"),
+    "latencies without operations": (_latency(index=[1], count=[10**6]), "differ in number"),
     "a histogram without counts": (_latency(index=[1, 2, 3]), "a histogram has"),
     "a bucket that there is not": (_latency(index=[10**8], count=[1]), "'bucket' goes"),
     "a job that there is not": (_operations(job="other"), "of the job 'other'"),
@@ -153,11 +153,11 @@ def _told_operations(**values: Any) -> Callable[[Event], Sequence[Event]]:
     return _of(events.Interval, changed)
 
 
-_HELLO: Event = ScriptedCrew({"a": Script()}).stations["a"].hello
+_HELLO: Event = ScriptedConnection({"a": Script()}).clients["a"].hello
 BAD_BUCKETS = events.Buckets(index=(1, 1), count=(1, 1), max_ns=1, sum_ns=1)
 TOLD: dict[str, tuple[Callable[[Event], Sequence[Event]], str]] = {
     "no hello": (_of(events.Hello, lambda _: ()), "did not begin with its hello"),
-    "hello twice": (_of(events.Ready, lambda event: (_HELLO, event)), "hello once more"),
+    "hello twice": (_of(events.Ready, lambda event: (_HELLO, event)), "sent a second hello"),
     "a hello of long ago": (
         _of(
             events.Hello,
@@ -177,7 +177,7 @@ TOLD: dict[str, tuple[Callable[[Event], Sequence[Event]], str]] = {
     "next year": (_interval(t_ns=3 * 10**16), "it spoke of"),
     "beyond 64 bits": (_told_operations(ops=HUGE), "it counted"),
     "fewer than none": (_told_operations(errors=-1), "it counted"),
-    "more than any machine": (_told_operations(bytes=10**18), "more than any machine does"),
+    "more than any machine": (_told_operations(bytes=10**18), "more than any machine can do"),
     "operations without latencies": (_told_operations(ops=10**6), "1000000 operations have"),
     "one bucket twice": (_told_operations(latency=BAD_BUCKETS), "one bucket twice"),
     "a job that there is not": (_told_operations(job="x" * 500), "of the job 'xxx"),
@@ -210,23 +210,23 @@ SHOWN: dict[str, tuple[Callable[[Any, int], Any], str]] = {
 }
 
 
-def _run(tmp_path: Path, scripts: Mapping[str, Script]) -> tuple[RunBundle, ScriptedCrew, Heard]:
-    crew = ScriptedCrew(dict(scripts))
-    heard = Heard()
-    bundle, error = run_set(
+def _run(tmp_path: Path, scripts: Mapping[str, Script]) -> tuple[RunBundle, ScriptedConnection, Received]:
+    connection = ScriptedConnection(dict(scripts))
+    received = Received()
+    bundle, error = run_group(
         two_phases(),
-        crew,
+        connection,
         share=Share.OWN,
         on_lost=OnLost.CONTINUE,
-        listener=heard,
+        listener=received,
         runs=tmp_path,
         argv=("assay", "quick"),
     )
     assert error is None, error
-    return RunBundle.open(bundle.path), crew, heard
+    return RunBundle.open(bundle.path), connection, received
 
 
-def _check(bundle: RunBundle, crew: ScriptedCrew, heard: Heard, reasons: Mapping[str, str]) -> None:
+def _check(bundle: RunBundle, connection: ScriptedConnection, received: Received, reasons: Mapping[str, str]) -> None:
     """Look whether who lied is lost with its reason, and all of the others are there whole."""
     assert bundle.is_sealed
     bundle.verify()
@@ -236,14 +236,14 @@ def _check(bundle: RunBundle, crew: ScriptedCrew, heard: Heard, reasons: Mapping
     lost = {member.name: member.lost for member in found.members}
     assert {name for name, one in lost.items() if one is not None} == reasons.keys()
     intervals = bundle.intervals()
-    for name, script in crew.scripts.items():
+    for name, script in connection.scripts.items():
         mine = intervals.filter(intervals["client"] == name)
         if name in reasons:
             one = lost[name]
             assert one is not None
             assert re.search(reasons[name], one.reason), (name, one.reason)
-            assert any(said.startswith(f"{name}") for said in heard.said)
-            assert not mine.height or not one.reason.startswith("nothing of it is believed")
+            assert any(said.startswith(f"{name}") for said in received.said)
+            assert not mine.height or not one.reason.startswith("its data is discarded")
         else:
             kept = [event for event in script.stream if not isinstance(event, events.Interval)]
             assert bundle.events(name) == kept
@@ -269,8 +269,8 @@ ONE_BY_ONE = ALL if os.environ.get("ASSAY_LOST") == "all" else [ALL[0], ("told",
 
 def _lies_together(tmp_path: Path, lies: Mapping[str, tuple[Script, str]]) -> None:
     scripts = {name: Script() for name in OTHERS} | {name: script for name, (script, _) in lies.items()}
-    bundle, crew, heard = _run(tmp_path, scripts)
-    _check(bundle, crew, heard, {name: reason for name, (_, reason) in lies.items()})
+    bundle, connection, received = _run(tmp_path, scripts)
+    _check(bundle, connection, received, {name: reason for name, (_, reason) in lies.items()})
 
 
 @pytest.mark.parametrize(("kind", "lie"), ONE_BY_ONE)
@@ -285,21 +285,29 @@ def test_all_liars_of_a_kind_are_lost_and_nobody_else(tmp_path: Path, kind: str)
 
 
 def test_a_liar_on_the_wire_is_gone_with_all_that_it_said(tmp_path: Path) -> None:
-    class Crew(ScriptedCrew):
-        def tell(self, controls: Mapping[str, events.Control]) -> None:
-            super().tell(controls)
+    class Connection(ScriptedConnection):
+        def send_controls(self, controls: Mapping[str, events.Control]) -> None:
+            super().send_controls(controls)
             if not self.scripts[LIAR].is_gone:
                 self.scripts[LIAR].is_gone = True
-                self.heard.append(Gone(client=LIAR, reason="it sent a pickle", heard_ns=1, noticed_ns=2, is_lie=True))
+                self.received.append(
+                    Gone(client=LIAR, reason="it sent a pickle", heard_ns=1, noticed_ns=2, is_lie=True)
+                )
 
-    crew, heard = Crew({name: Script() for name in ("a", "b", LIAR, "d", "e")}), Heard()
-    bundle, error = run_set(
-        two_phases(), crew, share=Share.OWN, on_lost=OnLost.CONTINUE, listener=heard, runs=tmp_path, argv=("assay",)
+    connection, received = Connection({name: Script() for name in ("a", "b", LIAR, "d", "e")}), Received()
+    bundle, error = run_group(
+        two_phases(),
+        connection,
+        share=Share.OWN,
+        on_lost=OnLost.CONTINUE,
+        listener=received,
+        runs=tmp_path,
+        argv=("assay",),
     )
 
     assert error is None
-    reasons = {LIAR: "nothing of it is believed: it sent a pickle"}
-    _check(RunBundle.open(bundle.path), crew, heard, reasons)
+    reasons = {LIAR: "its data is discarded: it sent a pickle"}
+    _check(RunBundle.open(bundle.path), connection, received, reasons)
     assert bundle.events(LIAR) == []
 
 
@@ -317,15 +325,15 @@ def test_the_sums_are_those_of_the_others(tmp_path: Path) -> None:
 
 def test_honest_clients_break_no_rule(tmp_path: Path) -> None:
     scripts = {"a": Script(), "b": Script(offset_ns=1000 * S), "c": Script(offset_ns=-(10**15))}
-    bundle, crew, heard = _run(tmp_path, scripts)
+    bundle, connection, received = _run(tmp_path, scripts)
 
-    _check(bundle, crew, heard, {})
+    _check(bundle, connection, received, {})
 
 
 def test_a_clock_that_is_slow_at_each_start_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.cluster.set_clocks.CLOCKS_NS", 5 * S)
+    monkeypatch.setattr("assay.cluster.group_clocks.CLOCKS_NS", 5 * S)
     slow = Script(shows=lambda reading, _: msgspec.structs.replace(reading, bound_ns=S // 10))
 
     _lies_together(tmp_path, {LIAR: (slow, "the others waited 8 s in all for its clock, which is read within 0.1 s")})

@@ -18,7 +18,7 @@ def given_up(steps: Iterator[dict[str, Standing]], patience: Patience, most_s: f
     now_s = 0.0
     while now_s < most_s:
         patience.look(1000.0 + now_s)
-        if found := dict(patience.given_up(next(steps))):
+        if found := dict(patience.give_up(next(steps))):
             return now_s, found
         now_s += STEP_S
     return now_s, {}
@@ -112,7 +112,7 @@ def test_a_stop_and_a_kill_are_not_waited_for_without_end() -> None:
     patience, now_s = Patience(), 0.0
     while not patience.ends_stop(is_stopping=True, is_ended=False):
         patience.look(now_s)
-        assert not dict(patience.given_up({"a": at(1), "b": at(1)}))
+        assert not dict(patience.give_up({"a": at(1), "b": at(1)}))
         now_s += STEP_S
     assert STOP_S <= now_s <= STOP_S + 3 * STEP_S
 
@@ -120,7 +120,7 @@ def test_a_stop_and_a_kill_are_not_waited_for_without_end() -> None:
     while True:
         patience.look(now_s)
         assert not patience.ends_stop(is_stopping=True, is_ended=True)
-        if who := dict(patience.given_up({"a": at(1), "b": at(1)})):
+        if who := dict(patience.give_up({"a": at(1), "b": at(1)})):
             break
         now_s += STEP_S
     assert set(who) == {"a", "b"}
@@ -131,4 +131,4 @@ def test_time_in_which_the_leader_stood_still_is_nobodys() -> None:
     patience = Patience()
     for now_s in (0.0, 10_000.0, 20_000.0):
         patience.look(now_s)
-        assert not dict(patience.given_up({"a": at(3), "b": at(1)}))
+        assert not dict(patience.give_up({"a": at(3), "b": at(1)}))

@@ -1,4 +1,4 @@
-"""perf.pl: its command line, its table against the published ones, and what the table cannot say."""
+"""perf.pl: its command line, its table against the published ones, and what the table cannot show."""
 
 import csv
 from collections.abc import Sequence
@@ -134,7 +134,7 @@ def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
     run = perfpl_run(("35840", "1", "10000", "5000", "3"), [130.7, 131.9, 130.0], begin_s=0.5)
 
     goldens.check(GOLDEN / "output.txt", classic.text(run))
-    goldens.check(GOLDEN / "beside.txt", classic.beside(run))
+    goldens.check(GOLDEN / "beside.txt", classic.stderr_notes(run))
 
 
 def test_the_clock_counts_whole_seconds_as_two_readings_of_time_do() -> None:
@@ -150,7 +150,7 @@ def test_an_iteration_within_a_second_has_no_rate_and_the_table_no_average() -> 
     run = perfpl_run((*EXAMPLE[:4], "2"), [0.2, 2.0], begin_s=0.1)
 
     lines = classic.text(run).splitlines()
-    said = classic.beside(run)
+    said = classic.stderr_notes(run)
 
     assert lines[-3].split(" | ")[3:] == ["1", "0", "n/a", "n/a"]
     assert lines[-1] == "Average |  |  |  | 1 | n/a | n/a"
@@ -162,11 +162,11 @@ def test_total_work_by_total_time_stands_beside_the_mean_of_the_rates() -> None:
     rows, _ = table_of("1")
     run = perfpl_run(command_of(rows[0], 10), [float(row["total_seconds"]) for row in rows])
 
-    said = classic.beside(run)
+    said = classic.stderr_notes(run)
 
     # 3417.96875 MiB * 10 / 581 s; the script's mean of rates is 60.06.
     assert "Total work by total time: 58.8 MiB/s. Mean of the rates: 60.1 MiB/s." in said
-    assert "Iterations 1 to 4 stand apart (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
+    assert "Iterations 1 to 4 differ (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
     (told,) = classic.brief(run).splitlines()
     rates, _, how = told.partition(" Each iteration: ")
     assert rates in " ".join(said.splitlines())
@@ -183,13 +183,13 @@ def test_the_warm_up_of_the_published_tests_is_found_and_no_other(test: str, cou
 def test_a_change_that_comes_last_is_no_warm_up_but_unsettled() -> None:
     run = perfpl_run((*EXAMPLE[:4], "10"), [50.0] * 8 + [90.0] * 2)
 
-    assert "The times did not settle" in classic.beside(run)
+    assert "The times did not settle" in classic.stderr_notes(run)
 
 
 def test_a_fast_beginning_is_not_called_a_warm_up() -> None:
     run = perfpl_run((*EXAMPLE[:4], "10"), [20.0] * 4 + [50.0] * 6)
 
-    assert "Iterations 1 to 4 stand apart (faster, so a cache that filled" in classic.beside(run)
+    assert "Iterations 1 to 4 differ (faster, so a cache that filled" in classic.stderr_notes(run)
 
 
 def test_the_final_flush_is_in_the_time() -> None:
@@ -199,7 +199,7 @@ def test_the_final_flush_is_in_the_time() -> None:
 
     assert found.whole[0].seconds == pytest.approx(3.5)
     assert found.whole[0].clock_seconds == 3
-    assert "the final sync is." in classic.beside(run)
+    assert "the final sync is." in classic.stderr_notes(run)
 
 
 def test_a_flush_that_is_missing_makes_the_iteration_no_number() -> None:
@@ -214,13 +214,13 @@ def test_an_iteration_that_was_cut_is_in_no_number() -> None:
     lines = classic.text(run).splitlines()
 
     assert [line.split(" | ")[3] for line in lines if line.startswith("35840")] == ["1"]
-    assert "Iteration 2 did not write all its files and is in no number." in classic.beside(run)
+    assert "Iteration 2 did not write all its files and is not counted." in classic.stderr_notes(run)
 
 
 def test_the_mode_and_its_dd_are_printed_with_the_numbers() -> None:
     run = perfpl_run(FORKED, [2.0, 2.0], part_ns={"dd": 20_000_000})
 
-    lines, said = classic.text(run).splitlines(), classic.beside(run)
+    lines, said = classic.text(run).splitlines(), classic.stderr_notes(run)
 
     assert lines[7:9] == [
         "mode = fork, fsync in the time",
@@ -230,14 +230,14 @@ def test_the_mode_and_its_dd_are_printed_with_the_numbers() -> None:
     assert lines[-3] == "35840 | 200 | 6.8359375 | 1 | 2 | 3.41796875 | 27.34375"
     assert "20.0 ms" in said
     assert "Each file is a process of dd" in said
-    assert "Each file is a process of dd" not in classic.beside(perfpl_run(EXAMPLE, [2.0]))
+    assert "Each file is a process of dd" not in classic.stderr_notes(perfpl_run(EXAMPLE, [2.0]))
 
 
 def test_a_run_without_a_whole_iteration_has_a_table_without_rows() -> None:
     run = perfpl_run(EXAMPLE, [4.0], files=[17])
 
     assert classic.text(run).splitlines()[-1] == " | ".join(perfpl.COLUMNS)
-    assert classic.beside(run) == "No iteration wrote all its files.\n"
+    assert classic.stderr_notes(run) == "No iteration wrote all its files.\n"
     assert classic.figures(run) == ()
 
 

@@ -20,15 +20,15 @@ from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.conversation import Conversation
 from assay.tools.postmark.output import progress_of, report_of
-from assay.tools.postmark.rates import ResultRow, beside, row_of, table
+from assay.tools.postmark.rates import ResultRow, row_of, stderr_notes, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
-from assay.tools.postmark.settings import Location, Settings, scaled, whole_number
+from assay.tools.postmark.settings import Location, Settings, scale, whole_number
 from assay.tools.postmark.totals import PartTotals, RunTotals
 from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
 RECORDED = sorted(GOLDEN.glob("*.pm"))
-"""Commands, and beside each what Debian's postmark 1.53 printed for them."""
+"""Commands, each with what Debian's postmark 1.53 printed for them."""
 
 
 def settings_of(path: Path) -> Settings:
@@ -182,7 +182,7 @@ def test_locations_are_replaced_added_and_taken_away() -> None:
         ("set size 0", "Error: no file size low or high bounds specified"),
         ("set size 500k", "'500k' is not one or two whole numbers"),
         ("set number x", "Error: invalid number of files"),
-        ("set number 10x", "'10x' is no whole number above 0"),
+        ("set number 10x", "'10x' is not a whole number above 0"),
         ("set seed 0", "Error: invalid seed for random numbers"),
         ("set transactions -5", "Error: no transactions specified"),
         ("set transactions 3000000000", "Error: no transactions specified"),
@@ -241,7 +241,7 @@ def test_settings_say_themselves_in_commands(settings: Settings) -> None:
 
 
 def test_sizes_are_shown_in_the_unit_that_they_reach() -> None:
-    assert [scaled(size) for size in (500, 1024, 10_000, 1 << 20)] == [
+    assert [scale(size) for size in (500, 1024, 10_000, 1 << 20)] == [
         "500 bytes",
         "1.00 kilobytes",
         "9.77 kilobytes",
@@ -447,7 +447,7 @@ def test_rates_are_of_the_transactions_that_there_were_files_for(tmp_path: Path)
 
     assert totals.ran_out
     assert row_of(totals).iops == 16_359
-    assert "The files ran out after 10 of 100000 transactions" in beside(totals)
+    assert "The files ran out after 10 of 100000 transactions" in stderr_notes(totals)
     assert "out of files!" in progress_of(totals)
 
 
@@ -483,7 +483,7 @@ class Silent:
         del words, files
         return 0
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Take a text."""
         del text
 
@@ -505,7 +505,7 @@ def test_more_lines_than_anybody_writes_are_refused_also_in_files_that_load_file
     for depth in range(1, 5):
         (tmp_path / str(depth)).write_text(f"load {tmp_path / str(depth - 1)}\n" * 50)
 
-    with pytest.raises(FrontEndError, match="these are more than 100000 lines"):
+    with pytest.raises(FrontEndError, match="more than 100000 lines"):
         Conversation(Silent()).read(str(tmp_path / ("4" if is_loaded else "0")))
 
 

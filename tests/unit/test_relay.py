@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import events
-from assay.cluster.relay import MERGED_ABOVE_CLIENTS, Relay, added_up, period_s
+from assay.cluster.relay import MERGED_ABOVE_CLIENTS, Relay, add_up, period_s
 from unit.bundle_streams import interval
 
 
@@ -77,7 +77,7 @@ def test_no_operation_is_lost_or_counted_twice(seen: list[events.Event], clients
     relayed: list[events.Event] = []
 
     for event in seen:
-        if relay.hear(event):
+        if relay.receive(event):
             relayed += relay.take()
     relayed += relay.take()
 
@@ -93,7 +93,7 @@ def test_samples_of_host_and_workers_stay_with_the_client() -> None:
     assert whole.host
     assert whole.workers
 
-    relay.hear(whole)
+    relay.receive(whole)
 
     assert relay.take() == [msgspec.structs.replace(whole, host=(), workers=())]
 
@@ -102,7 +102,7 @@ def test_with_few_clients_every_interval_comes_by_itself() -> None:
     relay = Relay(MERGED_ABOVE_CLIENTS)
 
     for tick in range(3):
-        assert not relay.hear(interval(tick))
+        assert not relay.receive(interval(tick))
 
     assert [event.t_ns for event in relay.take() if isinstance(event, events.Interval)] == [
         interval(tick).t_ns for tick in range(3)
@@ -114,7 +114,7 @@ def test_with_many_clients_one_interval_comes_for_each_phase_and_ends_when_the_l
     second = msgspec.structs.replace(interval(1), phase_index=1)
 
     for event in (interval(0), interval(1), interval(2), second):
-        relay.hear(event)
+        relay.receive(event)
 
     first, last = relay.take()
     assert isinstance(first, events.Interval)
@@ -127,13 +127,13 @@ def test_nothing_is_merged_across_what_happened_between() -> None:
     relay = Relay(MERGED_ABOVE_CLIENTS + 1)
 
     for event in (interval(0), ready(), interval(1)):
-        relay.hear(event)
+        relay.receive(event)
 
     assert [type(event) for event in relay.take()] == [events.Interval, events.Ready, events.Interval]
 
 
 def test_the_largest_latency_of_both_is_kept() -> None:
-    both = added_up(interval(1), interval(2))
+    both = add_up(interval(1), interval(2))
 
     assert [one.latency.max_ns for one in both.operations if one.operation == "read"] == [10**6 + 2]
 
@@ -142,9 +142,9 @@ def test_of_progress_the_last_word_counts() -> None:
     relay = Relay(1)
 
     for done in (1, 2, 3):
-        assert not relay.hear(progress(done))
-    relay.hear(interval(0))
-    relay.hear(progress(4))
+        assert not relay.receive(progress(done))
+    relay.receive(interval(0))
+    relay.receive(progress(4))
 
     assert [event.done for event in relay.take() if isinstance(event, events.Progress)] == [3, 4]
 
@@ -152,7 +152,7 @@ def test_of_progress_the_last_word_counts() -> None:
 def test_laps_stay_with_the_client() -> None:
     relay = Relay(1)
 
-    is_urgent = relay.hear(
+    is_urgent = relay.receive(
         events.Laps(t_ns=1, phase_index=0, job="j", worker=0, group="g", number=(0,), end_ns=(1,), latency_ns=(1,))
     )
 
@@ -169,7 +169,7 @@ def test_what_the_leader_acts_on_goes_at_once() -> None:
         t_ns=1, outcome=events.Outcome.COMPLETE, user_cpu_ns=0, system_cpu_ns=0, peak_rss_bytes=0
     )
 
-    assert all(relay.hear(event) for event in (ready(), error, finished))
+    assert all(relay.receive(event) for event in (ready(), error, finished))
 
 
 def test_the_leader_hears_no_more_words_the_more_clients_there_are() -> None:
@@ -182,7 +182,7 @@ def test_the_leader_hears_no_more_words_the_more_clients_there_are() -> None:
 @pytest.mark.parametrize("clients", [1, MERGED_ABOVE_CLIENTS + 1])
 def test_what_was_taken_does_not_come_again(clients: int) -> None:
     relay = Relay(clients)
-    relay.hear(interval(1))
+    relay.receive(interval(1))
 
     first, second = relay.take(), relay.take()
 

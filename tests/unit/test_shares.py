@@ -384,8 +384,8 @@ def test_what_only_this_machine_has_is_refused(share: Share, whole: Plan, reason
     [
         ([], "no client makes load"),
         (["a", "a"], "two clients have one name"),
-        (["a/b"], "is no name of a client"),
-        ([".."], "is no name of a client"),
+        (["a/b"], "is not a client name"),
+        ([".."], "is not a client name"),
     ],
 )
 def test_names_are_held_to_what_names_are(clients: list[str], reason: str) -> None:
@@ -406,7 +406,7 @@ def test_each_client_may_have_a_directory_of_its_own() -> None:
     ("share", "places", "reason"),
     [
         (Share.TOGETHER, {"a": Path("/a"), "b": Path("/b")}, "has all clients in one directory, and they have 2"),
-        (Share.OWN, {"a": Path("/a"), "b": Path("b")}, "'b' is no absolute directory"),
+        (Share.OWN, {"a": Path("/a"), "b": Path("b")}, "'b' is not an absolute directory"),
         (Share.OWN, {"a": Path("/a")}, "client 'b' has no directory, and others have"),
     ],
 )

@@ -90,7 +90,7 @@ def test_where_clients_hardly_worked_together_no_rate_is_printed(tmp_path: Path)
     assert json.loads(classic.text(of_fio))["clients"] == ["a", "b"]
     assert "x: (groupid=0, jobs=2): err= 0: sum of 2 clients" in classic.text(as_text)
     assert "IOPS=n/a, BW=n/a/s" in classic.text(as_text)
-    assert "no sum of their rates" in classic.beside(as_text)
+    assert "no sum of their rates" in classic.stderr_notes(as_text)
     assert means_of(of_vdbench)[:2] == ["n/a", "n/a"]
 
 

@@ -80,7 +80,7 @@ def test_comments_blanks_and_continued_lines_say_nothing_and_go_on() -> None:
 def test_a_parameter_behind_a_blank_is_not_lost_silently() -> None:
     said = refused("sd=sd1,lun=f, size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n")
 
-    assert said == "load:1: 'size=1m' stands behind a blank, where a comment begins; take the blank out"
+    assert said == "load:1: 'size=1m' follows a blank, where a comment begins; remove the blank"
 
 
 def test_defaults_hold_for_what_comes_after_them_and_are_overridden() -> None:
@@ -104,7 +104,7 @@ def test_variables_come_from_the_command_line_and_none_is_left_over() -> None:
     assert refused(text, "size=4k") == (
         "load:1: variable '$lun' has no value; give it behind the file names as lun=VALUE"
     )
-    assert "no $other stands in the files" in refused(text, "lun=/x/y", "size=4k", "other=1")
+    assert "the files have no $other" in refused(text, "lun=/x/y", "size=4k", "other=1")
 
 
 def test_parameters_of_the_command_line_reach_every_rd() -> None:
@@ -190,31 +190,31 @@ def test_what_only_some_hosts_do_or_all_have_together_is_refused(text: str, said
         ("sd=sd1,lun=/dev/sdb,size=1m\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: lun=/dev/sdb is a device"),
         ("sd=sd1,lun=f\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: size= is missing"),
         ("sd=sd1,lun=f,size=1q\n", "load:1: 'size=1q': '1q': write a whole number from"),
-        ("sd=sd1,lun=f,size=1m,blue=1\n", "load:1: 'blue=1': there is no sd parameter 'blue' here; there are lun"),
-        ("sd=sd1,lun=f,size=1m,o=1\n", "load:1: 'o=1': there is no sd parameter 'o'"),
-        (RAW + "rd=rd1,wd=wd1\n", "load:4: rd=rd1: a definition of that name stands above"),
+        ("sd=sd1,lun=f,size=1m,blue=1\n", "load:1: 'blue=1': unknown sd parameter 'blue'; supported: lun"),
+        ("sd=sd1,lun=f,size=1m,o=1\n", "load:1: 'o=1': unknown sd parameter 'o'"),
+        (RAW + "rd=rd1,wd=wd1\n", "load:4: rd=rd1: a definition of that name is above"),
         (RAW + "rd=r2,wd=wd2\n", "load:4: 'wd=wd2': nothing is named 'wd2'; there are wd1"),
         (RAW.replace("sd=sd1\n", "sd=sd1,xfersize=(4k,50,8k,60)\n"), "its per cents add up to 110, not to 100"),
         (RAW.replace("sd=sd1\n", "sd=sd1,xfersize=1000\n"), "an I/O is a multiple of 512 bytes"),
-        (RAW.replace("sd=sd1\n", "sd=sd1,seekpct=poisson\n"), "places by a Poisson law have no equal"),
-        (RAW.replace("sd=sd1\n", "sd=sd1,stride=(1,2)\n"), "no stride of vdbench has an equal"),
+        (RAW.replace("sd=sd1\n", "sd=sd1,seekpct=poisson\n"), "Poisson-distributed offsets are not supported"),
+        (RAW.replace("sd=sd1\n", "sd=sd1,stride=(1,2)\n"), "strides of vdbench are not supported"),
         (RAW.replace("sd=sd1\n", "sd=sd1,priority=1\n"), "no workload waits for another here"),
         (RAW.replace("wd=wd1\n", "wd=wd1,elapsed=1\n"), "elapsed=1 is less than two intervals"),
         (RAW.replace("wd=wd1\n", "wd=wd1,distribution=uniform\n"), "exponential or deterministic"),
         (RAW.replace("wd=wd1\n", "wd=wd1,iorate=(9-1,1)\n"), "write a range as (from-to,step)"),
         (RAW.replace("wd=wd1\n", "wd=wd1,iorate=(1-9999,1)\n"), "the range has more than 1000 values"),
         (RAW.replace("wd=wd1\n", "wd=wd1,stopcurve=1\n"), "no point is left out by what came before"),
-        (RAW.replace("sd=sd1\n", "sd=sd1,iorate=5\n").replace("wd=wd1\n", "wd=wd1,iorate=9\n"), "beside a rate, a curve"),
+        (RAW.replace("sd=sd1\n", "sd=sd1,iorate=5\n").replace("wd=wd1\n", "wd=wd1,iorate=9\n"), "with a rate, a curve"),
         (RAW.replace("sd=sd1\n", "sd=sd1,openflags=fsync\n"), "openflags=fsync flushes when an SD is closed"),
         ("sd=a,lun=f,size=(1m\n", "load:1: '(' without ')'"),
         ('sd=a,lun="f\n', "load:1: a quotation mark has no second one"),
-        ("sd=a,lun\n", "load:1: 'lun' is no parameter; write name=value, or * in front of a comment"),
-        ("sd=a,lun=,size=1m\n", "load:1: 'lun=' is no parameter"),
+        ("sd=a,lun\n", "load:1: 'lun' is not a parameter; write name=value, or * in front of a comment"),
+        ("sd=a,lun=,size=1m\n", "load:1: 'lun=' is not a parameter"),
         ("", "there is no rd=, so nothing would run"),
-        (FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=copy\n"), "'copy' has no equal: vdbench reads and writes"),
+        (FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=copy\n"), "'copy' is not supported: vdbench reads and writes"),
         (FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=open\n"), "use operations=(open,close)"),
         (FILES.replace("fsd=fsd1\n", "fsd=fsd1,fileio=(seq,delete)\n"), "give operation=delete a run of its own"),
-        (FILES.replace("fsd=fsd1\n", "fsd=fsd1,fileselect=skewed\n"), "skewed choices have no equal"),
+        (FILES.replace("fsd=fsd1\n", "fsd=fsd1,fileselect=skewed\n"), "skewed choices are not supported"),
         (FILES.replace("size=10k", "size=(1k,50,2k,50)"), "takes files of one size and I/O of one size here"),
         (FILES.replace("size=10k", "size=10k,distribution=all").replace("depth=1", "depth=2"), "use distribution=bottom"),
         (FILES.replace("format=yes", "format=(only,limited)"), "format=limited ends a format by time"),
@@ -229,10 +229,10 @@ def test_what_has_no_equal_is_refused_with_its_line(text: str, said: str) -> Non
     [
         ([], "give a parameter file"),
         (["-s", "-t"], "-s: nothing is simulated"),
-        (["-jr", "-t"], "-jr: journals have no equal"),
+        (["-jr", "-t"], "-jr: journals are not supported"),
         (["-o"], "-o: its value is missing"),
-        (["what", "-t"], "'what' is not understood"),
-        (["-f", "x"], "the parameter file 'x' is not there"),
+        (["what", "-t"], "unknown word 'what'"),
+        (["-f", "x"], "the parameter file 'x' does not exist"),
         (["-e", "1x", "-t"], "command line:1: '-e=1x': write whole seconds"),
     ],
 )

@@ -91,7 +91,7 @@ def _look(tool: "FrontEnd[Any]", words: Sequence[str], cell: Path) -> None:
 
 
 class _Looking:
-    """The door of a tool that is only looked at."""
+    """The context of a tool whose words are only checked."""
 
     def __init__(self, tool: "FrontEnd[Any]", cell: Path) -> None:
         self._tool, self._cell = tool, cell
@@ -117,8 +117,8 @@ class _Looking:
         """Refuse it."""
         raise InputError(f"{what} is no measurement")
 
-    def say(self, text: str) -> None:
-        """Say nothing."""
+    def write(self, text: str) -> None:
+        """Print nothing."""
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
-"""Do sentences with numbers hold? From a file of claims, and tables or runs, to a verdict on each with the figures computed.
+"""Check claims with numbers against tables or runs, and give a verdict on each with its figures.
 
-`claims_file.py` reads the sentences, `sentence.py` what each says; `expression.py` computes its sides from `fact_tables.py`,
-`against_tables.py` and `against_runs.py` judge it, and `judged.py` is the document that comes out.
+`claims_file.py` reads the sentences, `sentence.py` parses each; `expression.py` computes its sides from `fact_tables.py`,
+`against_tables.py` and `against_runs.py` assess it, and `assessed.py` is the resulting document.
 """

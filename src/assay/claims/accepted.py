@@ -1,4 +1,4 @@
-"""Which values make a claim true, and does a figure lie among them?
+"""Compute the values that make a claim true, and compare a figure with them.
 
 A figure with an interval supports a claim where the whole interval is accepted, contradicts it where none of it is, and
 decides nothing in between. A figure without one (the arithmetic of a table) is an interval of no width.
@@ -17,7 +17,7 @@ _ROUNDING: Final = 1e-9
 
 
 class ClaimVerdict(enum.StrEnum):
-    """What is to be said of a claim."""
+    """The verdict on a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -65,7 +65,7 @@ class Accepted:
     """Whether the ends themselves do not."""
 
     def verdict(self, low: float, high: float) -> ClaimVerdict:
-        """Judge a figure that lies from `low` to `high`."""
+        """Assess a figure that lies from `low` to `high`."""
         if self._has(low) and self._has(high):
             return ClaimVerdict.SUPPORTED
         is_outside = high < self.low or low > self.high or (low == high and not self._has(low))
@@ -82,7 +82,7 @@ class Accepted:
         ends = sorted((_of(change, self.low), _of(change, self.high)))
         return Accepted(ends[0], ends[1], self.is_open)
 
-    def widened(self, by: float) -> "Accepted":
+    def widen(self, by: float) -> "Accepted":
         """Take what differs from it by a share as well."""
         return Accepted(self.low * (1 - by), self.high * (1 + by), self.is_open)
 
@@ -94,7 +94,7 @@ def _of(change: Callable[[float], float], value: float) -> float:
         return math.inf
 
 
-def accepted(bound: Bound, stated: Stated) -> Accepted:
+def accept(bound: Bound, stated: Stated) -> Accepted:
     """Give the values for which a number holds as it is meant."""
     value = stated.value
     match bound:
@@ -113,7 +113,7 @@ def accepted(bound: Bound, stated: Stated) -> Accepted:
             return Accepted(value - stated.half_digit, value + stated.half_digit)
 
 
-def agreed(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
+def agree(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
     """Give the verdict on which all readings of a sentence agree; where they do not, nothing is decided."""
     found = set(verdicts)
     return found.pop() if len(found) == 1 else ClaimVerdict.NOT_DECIDABLE

@@ -1,4 +1,4 @@
-"""Does a sentence hold by what runs measured?
+"""Assess a sentence by measured runs.
 
     [LABEL:] METRIC of SIDE is at least 10,000 IOPS       LABEL: pattern of the results' labels; all that are left out
     [LABEL:] METRIC of SIDE is 10 % faster than SIDE      METRIC: rate, throughput, iops, p50, p90, p99, p99.9
@@ -6,7 +6,7 @@
 A side is what `assay compare` takes: a run, several with commas, `tag:NAME`. A comparison is that of `assay compare`, with
 its interval. A value has the interval of the runs: of three and more Student's, of the logarithms; of one that of its own
 window, which has nothing of what differs between runs. Numbers that are not to be trusted decide nothing; nor do those of
-something else than what is claimed: of storage where a sentence does not say `from page cache` or `as measured`.
+something else than what is claimed: of storage where a sentence has no `from page cache` or `as measured`.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ from assay.analysis import thresholds
 from assay.analysis.statistics.beta import student_quantile
 from assay.claims.accepted import of_all
 from assay.claims.against_tables import Meant, figure, span
-from assay.claims.judged import Computed, JudgedSentence, ends, undecided
-from assay.claims.sentence import Proportion, SaidValue, Sentence
+from assay.claims.assessed import AssessedSentence, Computed, ends, undecided
+from assay.claims.sentence import Proportion, Sentence, StatedValue
 from assay.claims.stated_units import Dimension
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
 from assay.compare.comparison import Row, compare
@@ -67,7 +67,7 @@ class OfRuns:
 
 
 def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
-    """Say which runs a sentence is about; None: it is about tables.
+    """Name the runs a sentence is about; None: it is about tables.
 
     Args:
         sentence: What is claimed.
@@ -75,7 +75,7 @@ def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
     """
     if found := _LEFT.fullmatch(sentence.left):
         return OfRuns(found["label"] or "*", found["metric"], found["side"] or usual, is_by_user=not found["side"])
-    is_of_two = isinstance(sentence.says, Proportion) and SIDE.fullmatch(sentence.says.right)
+    is_of_two = isinstance(sentence.claimed, Proportion) and SIDE.fullmatch(sentence.claimed.right)
     return (
         OfRuns("*", "rate", sentence.left)
         if is_of_two and re.fullmatch(r"last(~\d{1,6})?|tag:\S+", sentence.left)
@@ -83,31 +83,31 @@ def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
     )
 
 
-def judge(says: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant: Meant) -> JudgedSentence:
-    """Judge a sentence; raises AssayError where its runs are not there."""
+def assess(text: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant: Meant) -> AssessedSentence:
+    """Assess a sentence; raises AssayError where its runs are not there."""
     if not about.is_by_user and not SIDE.fullmatch(about.side):
-        return undecided(says, f"'{about.side[:40]}' names no run")
-    if isinstance(sentence.says, SaidValue):
-        found = _amounts(sentence, sentence.says, about, runs(about.side))
+        return undecided(text, f"'{about.side[:40]}' names no run")
+    if isinstance(sentence.claimed, StatedValue):
+        found = _amounts(sentence, sentence.claimed, about, runs(about.side))
     else:
-        right = re.sub(rf"^{re.escape(about.metric)}\s+of\s+", "", sentence.says.right)
+        right = re.sub(rf"^{re.escape(about.metric)}\s+of\s+", "", sentence.claimed.right)
         if not SIDE.fullmatch(right):
-            return undecided(says, f"'{right[:40]}' names no run to hold it against")
+            return undecided(text, f"'{right[:40]}' names no run to compare with")
         arms = [runs(right), runs(about.side)]
         if arms[0].documents == arms[1].documents:
-            return undecided(says, "both sides are the same runs")
-        found = _proportions(sentence, sentence.says, about, arms, meant)
+            return undecided(text, "both sides are the same runs")
+        found = _proportions(sentence, sentence.claimed, about, arms, meant)
     verdict = of_all(one.verdict for one in found)
     telling = next(one for one in found if one.verdict is verdict)
     reason = telling.reason if len(found) == 1 else f"{telling.says}: {telling.reason} (1 of {len(found)} results)"
-    return JudgedSentence(says=says, verdict=verdict, reason=reason, computed=telling.computed)
+    return AssessedSentence(says=text, verdict=verdict, reason=reason, computed=telling.computed)
 
 
 # -- a value -----------------------------------------------------------------------------------------------------------
 
 
-def _amounts(sentence: Sentence, amount: SaidValue, about: OfRuns, arm: Arm) -> list[JudgedSentence]:
-    """Judge each result that a sentence is about; one that says why there is none, where there is none."""
+def _amounts(sentence: Sentence, amount: StatedValue, about: OfRuns, arm: Arm) -> list[AssessedSentence]:
+    """Assess each result that a sentence is about; one that explains why there is none, where there is none."""
     metric = _metric(about.metric, amount)
     if metric is None:
         return [
@@ -123,7 +123,7 @@ def _amounts(sentence: Sentence, amount: SaidValue, about: OfRuns, arm: Arm) -> 
     return found or [undecided("", f"no result '{about.label}' has a {metric.name}; there are {known[:200]}")]
 
 
-def _metric(name: str, amount: SaidValue) -> Metric | None:
+def _metric(name: str, amount: StatedValue) -> Metric | None:
     """Choose the number that has the unit of the claim; None: there is none."""
     dimension = None if amount.unit is None else amount.unit.dimension
     if name in _PERCENTILES:
@@ -135,8 +135,8 @@ def _metric(name: str, amount: SaidValue) -> Metric | None:
 
 
 def _of_label(
-    label: str, metric: Metric, samples: Sequence[Sample], sentence: Sentence, amount: SaidValue
-) -> JudgedSentence:
+    label: str, metric: Metric, samples: Sequence[Sample], sentence: Sentence, amount: StatedValue
+) -> AssessedSentence:
     usable = [sample for sample in samples if sample.is_usable]
     if not usable:
         reasons = samples[0].result.trust.reasons
@@ -157,21 +157,21 @@ def _of_label(
         interval=None if between is None else (between[0] / factors[0], between[1] / factors[0]),
         accepted=ends(amount.accepted),
     )
-    said = f"{_runs(values)}: {figure(shown.values[0])} {unit}"
+    measured = f"{_runs(values)}: {figure(shown.values[0])} {unit}"
     if between is None:
-        return undecided(label, f"{said}, without an interval", shown)
+        return undecided(label, f"{measured}, without an interval", shown)
     verdicts = {amount.accepted.verdict(between[0] / factor, between[1] / factor) for factor in factors}
     if len(verdicts) > 1:
         return undecided(label, f"{unit} may count in 1000s or 1024s, and the verdict turns on it", shown)
     low, high = (figure(end / factors[0]) for end in between)
-    reason = f"{said} ({low} to {high}), of {usable[0].result.measures.words}; true would be {span(amount.accepted)}"
+    reason = f"{measured} ({low} to {high}), of {usable[0].result.measures.words}; required: {span(amount.accepted)}"
     left_out = len(samples) - len(usable)
     if left_out:
         reason += f"; {left_out} left out, not to be trusted"
-    return JudgedSentence(says=label, verdict=verdicts.pop(), reason=reason, computed=shown)
+    return AssessedSentence(says=label, verdict=verdicts.pop(), reason=reason, computed=shown)
 
 
-def _in_unit(metric: Metric, amount: SaidValue) -> tuple[tuple[float, ...], str]:
+def _in_unit(metric: Metric, amount: StatedValue) -> tuple[tuple[float, ...], str]:
     """Give what a number is divided by to be in the unit of the claim, and its name."""
     if amount.unit is None:
         return (1.0,), metric.unit
@@ -180,7 +180,7 @@ def _in_unit(metric: Metric, amount: SaidValue) -> tuple[tuple[float, ...], str]
 
 
 def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
-    """Say that the numbers are of something else than is claimed; None: they are of that."""
+    """Report that the numbers are of something else than is claimed; None: they are of that."""
     if sentence.is_as_measured:
         return None
     wanted = sentence.served or ServedBy.STORAGE
@@ -188,7 +188,7 @@ def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
     others = sorted(kind.words for kind in measured - {wanted} if sentence.served or not kind.is_past_memory)
     if not others:
         return None
-    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence says what is meant"
+    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence selects it"
     return f"the number is of {' and '.join(others)}, the claim of {wanted.words}{cure}"
 
 
@@ -231,8 +231,8 @@ def _runs(values: Sequence[float]) -> str:
 
 def _proportions(
     sentence: Sentence, proportion: Proportion, about: OfRuns, arms: Sequence[Arm], meant: Meant
-) -> list[JudgedSentence]:
-    """Judge each row that a sentence is about; one that says why there is none, where there is none."""
+) -> list[AssessedSentence]:
+    """Assess each row that a sentence is about; one that explains why there is none, where there is none."""
     (against,) = compare(arms, meant.effect, headline=about.label).against
     names = {THROUGHPUT.name, IOPS.name} if about.metric == "rate" else {about.metric}
     rows = [row for row in against.rows if row.metric in names and fnmatchcase(row.label, about.label)]
@@ -244,7 +244,7 @@ def _proportions(
     return [_of_row(row, sentence, proportion, meant, names_of) for row in rows]
 
 
-def _of_row(row: Row, sentence: Sentence, proportion: Proportion, meant: Meant, names: str) -> JudgedSentence:
+def _of_row(row: Row, sentence: Sentence, proportion: Proportion, meant: Meant, names: str) -> AssessedSentence:
     ratios = proportion.ratios(is_time=row.metric in _PERCENTILES, alike=meant.effect)
     computed = Computed(
         what=f"{row.label}: {row.metric}, left / right",
@@ -261,10 +261,10 @@ def _of_row(row: Row, sentence: Sentence, proportion: Proportion, meant: Meant, 
     if row.interval is None or row.ratio is None:
         return undecided(row.label, f"{row.verdict.words}: {row.reason} ({names})", computed)
     low, high = row.interval
-    reason = f"the ratio is {figure(row.ratio)} ({figure(low)} to {figure(high)}); true would be {span(ratios[0])}"
+    reason = f"the ratio is {figure(row.ratio)} ({figure(low)} to {figure(high)}); required: {span(ratios[0])}"
     if row.verdict is ComparisonVerdict.DIFFERENT_SMALL:
         reason += f"; {row.verdict.words}"
     verdicts = {one.verdict(low, high) for one in ratios}
     if len(verdicts) > 1:
-        return undecided(row.label, f"it depends on how it is meant: {reason}", computed)
-    return JudgedSentence(says=row.label, verdict=verdicts.pop(), reason=reason, computed=computed)
+        return undecided(row.label, f"ambiguous: {reason}", computed)
+    return AssessedSentence(says=row.label, verdict=verdicts.pop(), reason=reason, computed=computed)

@@ -1,8 +1,8 @@
-"""Does a sentence hold by what stands in tables?
+"""Assess a sentence by the values in tables.
 
-A table without repeats has no interval. Its arithmetic is checked as it stands; where two measured values are held against
+A table without repeats has no interval. Its arithmetic is checked without one; where two measured values are held against
 each other for who is ahead, for being alike, or against a limit, what the difference that runs have (`effect`, 3 %) would
-change is not decided, because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the
+change is not decided, because the variation between runs is unknown. With `over COLUMN` the rows are repeats: the
 values have the interval of their mean, two sides that of their ratio (`statistics/ratio.py`).
 
 Of many rows each has to hold. One that surely does not contradicts the sentence; an order is supported where none does and
@@ -19,17 +19,17 @@ import numpy as np
 
 from assay.analysis.statistics.mean import mean_interval
 from assay.analysis.statistics.ratio import ratio_between
-from assay.claims.accepted import Accepted, ClaimVerdict, agreed, of_all
+from assay.claims.accepted import Accepted, ClaimVerdict, agree, of_all
+from assay.claims.assessed import AssessedSentence, Computed, ends, undecided
 from assay.claims.expression import MOST_SAMPLES, Quantity, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError
-from assay.claims.judged import Computed, JudgedSentence, ends, undecided
-from assay.claims.sentence import Lean, Proportion, SaidValue, Sentence
+from assay.claims.sentence import Lean, Proportion, Sentence, StatedValue
 from assay.claims.stated_units import Dimension, Prefixes, StatedUnit
 from assay.compare.comparison import DEFAULT_EFFECT, judge_ratio
 
 _WHOLE_FROM = 1e5
 _FEW_TIMES = 3
-"""Ratios up to which a change is told in per cent."""
+"""Ratios up to which a change is reported in per cent."""
 _MOST_NAMED = 3
 """Rows that a reason names."""
 
@@ -43,27 +43,27 @@ class Meant:
     prefixes: Prefixes = Prefixes.BOTH
 
 
-def judge(says: str, sentence: Sentence, tables: Mapping[str, FactTable], meant: Meant) -> JudgedSentence:
-    """Judge a sentence; raises ExpressionError where a side is no expression."""
+def assess(text: str, sentence: Sentence, tables: Mapping[str, FactTable], meant: Meant) -> AssessedSentence:
+    """Assess a sentence; raises ExpressionError where a side is no expression."""
     try:
         left = _with_unit(evaluate(sentence.left, tables), sentence, meant)
-        if isinstance(sentence.says, SaidValue):
-            return _amount(says, sentence, sentence.says, left, meant)
-        right = _read_as(evaluate(sentence.says.right, tables), meant)
-        return _Comparison(says, sentence, sentence.says, left, right, meant).judged()
+        if isinstance(sentence.claimed, StatedValue):
+            return _amount(text, sentence, sentence.claimed, left, meant)
+        right = _read_as(evaluate(sentence.claimed.right, tables), meant)
+        return _Comparison(text, sentence, sentence.claimed, left, right, meant).assess()
     except NotThereError as error:
-        return undecided(says, str(error))
+        return undecided(text, str(error))
 
 
 def _with_unit(left: Quantity, sentence: Sentence, meant: Meant) -> Quantity:
-    """Give the left side the unit that its author says, if the table does not say another."""
-    said = sentence.left_unit
-    if said is None:
+    """Give the left side the unit of its author, if the table does not have another."""
+    stated = sentence.left_unit
+    if stated is None:
         return _read_as(left, meant)
-    said = said.read_as(meant.prefixes)
-    if left.unit is not None and not set(said.factors) <= set(left.unit.factors):
-        raise NotThereError(f"the table gives '{sentence.left}' in {left.unit.name}, the sentence in {said.name}")
-    return dataclasses.replace(left, unit=said, is_plain=False)
+    stated = stated.read_as(meant.prefixes)
+    if left.unit is not None and not set(stated.factors) <= set(left.unit.factors):
+        raise NotThereError(f"the table gives '{sentence.left}' in {left.unit.name}, the sentence in {stated.name}")
+    return dataclasses.replace(left, unit=stated, is_plain=False)
 
 
 def _read_as(side: Quantity, meant: Meant) -> Quantity:
@@ -76,7 +76,7 @@ def figure(value: float) -> str:
 
 
 def span(values: Accepted) -> str:
-    """Print what is accepted, with as many digits as tell its ends apart."""
+    """Print what is accepted, with as many digits as distinguish its ends."""
     if math.isinf(values.high):
         return f"{'above' if values.is_open else 'at least'} {figure(values.low)}"
     if math.isinf(values.low):
@@ -88,9 +88,9 @@ def span(values: Accepted) -> str:
 # -- a value -----------------------------------------------------------------------------------------------------------
 
 
-def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, meant: Meant) -> JudgedSentence:
+def _amount(text: str, sentence: Sentence, amount: StatedValue, left: Quantity, meant: Meant) -> AssessedSentence:
     if (why := _no_unit(sentence.left, left, amount.unit)) is not None:
-        return undecided(says, why)
+        return undecided(text, why)
     unit = None if amount.unit is None else amount.unit.read_as(meant.prefixes)
     factors = _factors(left.unit, unit)
     interval = None
@@ -98,7 +98,7 @@ def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, me
     if sentence.over:
         found = mean_interval(np.array(values))
         if found is None:
-            return undecided(says, f"{len(values)} values: an interval takes three")
+            return undecided(text, f"no confidence interval from {len(values)} values: it needs at least 3")
         values, interval = (found.mean,), (found.low, found.high)
     verdicts = [
         of_all(
@@ -107,7 +107,7 @@ def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, me
         )
         for factor in factors
     ]
-    verdict = agreed(verdicts)
+    verdict = agree(verdicts)
     in_unit = unit or left.unit
     shown = "" if in_unit is None else in_unit.name
     computed = Computed(
@@ -122,7 +122,7 @@ def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, me
         names = " and ".join(dict.fromkeys(one.name for one in (left.unit, unit) if one and len(one.factors) > 1))
         low, high = (figure(factor * computed.values[0] / factors[0]) for factor in (min(factors), max(factors)))
         reason += f"; {names} may count in 1000s or 1024s, so that {low} to {high} {shown} may be meant"
-    return JudgedSentence(says=says, verdict=verdict, reason=reason, computed=computed)
+    return AssessedSentence(says=text, verdict=verdict, reason=reason, computed=computed)
 
 
 def _points(values: Sequence[float]) -> list[tuple[float, float]]:
@@ -130,14 +130,14 @@ def _points(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _no_unit(name: str, left: Quantity, wanted: StatedUnit | None) -> str | None:
-    """Say why a value cannot be held against a number in a unit; None: it can."""
+    """Explain why a value cannot be compared with a number in a unit; None: it can."""
     if wanted is None:
         return None
     if wanted.dimension is Dimension.SHARE and left.is_plain:
         return None
     if left.unit is None:
-        what = "a plain number" if left.is_plain else "of a unit that nothing says"
-        return f"'{name}' is {what}, the number in {wanted.name}: '{name} in UNIT is ...' says what it is in"
+        what = "a plain number" if left.is_plain else "of an unknown unit"
+        return f"'{name}' is {what}, the number in {wanted.name}: write '{name} in UNIT is ...' to set it"
     if left.unit.dimension is not wanted.dimension:
         return f"'{name}' is a {left.unit.dimension.value}, the number a {wanted.dimension.value}"
     return None
@@ -151,9 +151,9 @@ def _factors(one: StatedUnit | None, other: StatedUnit | None) -> tuple[float, .
     return tuple(dict.fromkeys(a / b for a, b in itertools.product(of_one, other.factors)))
 
 
-def _amount_words(computed: Computed, left: Quantity, amount: SaidValue, factor: float) -> str:
+def _amount_words(computed: Computed, left: Quantity, amount: StatedValue, factor: float) -> str:
     unit = f" {computed.unit}" if computed.unit else ""
-    true = f"true would be {span(amount.accepted)}{unit}"
+    true = f"required: {span(amount.accepted)}{unit}"
     if computed.interval is not None:
         low, high = map(figure, computed.interval)
         return f"the mean of {len(left.values)} is {figure(computed.values[0])}{unit} ({low} to {high}); {true}"
@@ -168,7 +168,7 @@ def _amount_words(computed: Computed, left: Quantity, amount: SaidValue, factor:
 
 
 def _rows_words(verdicts: Sequence[ClaimVerdict], shown: Sequence[str], of: Quantity, true: str) -> str:
-    """Say how many rows hold, and name some that do not."""
+    """Count how many rows hold, and name some that do not."""
     holding = sum(verdict is ClaimVerdict.SUPPORTED for verdict in verdicts)
     words = f"holds in {holding} of {len(verdicts)} rows"
     for verdict, name in ((ClaimVerdict.CONTRADICTED, "not in"), (ClaimVerdict.NOT_DECIDABLE, "open in")):
@@ -192,9 +192,9 @@ def _row_name(of: Quantity, place: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """Two sides, and how they are said to stand to each other."""
+    """Two sides, and the claimed relation."""
 
-    says: str
+    text: str
     sentence: Sentence
     proportion: Proportion
     left: Quantity
@@ -205,74 +205,74 @@ class _Comparison:
     def _what(self) -> str:
         return f"{self.sentence.left} / {self.proportion.right}"
 
-    def judged(self) -> JudgedSentence:
+    def assess(self) -> AssessedSentence:
         left, right, name = self.left, self.right, self.sentence.left
         if (why := _not_alike(name, self.proportion.right, left, right)) is not None:
-            return undecided(self.says, why)
+            return undecided(self.text, why)
         unit = left.unit or right.unit
-        if unit is None and self.proportion.way in {Lean.FASTER, Lean.SLOWER}:
-            why = f"nothing says whether '{name}' is a rate or a time: higher or lower can be told"
-            return undecided(self.says, why)
+        if unit is None and self.proportion.direction in {Lean.FASTER, Lean.SLOWER}:
+            why = f"it is unknown whether '{name}' is a rate or a time: use higher or lower"
+            return undecided(self.text, why)
         is_time = unit is not None and unit.is_time
         ratios = self.proportion.ratios(is_time=is_time, alike=self.meant.effect)
         factors = _factors(left.unit, right.unit) if left.unit and right.unit else (1.0,)
-        judge_with = self._repeated if self.sentence.over else self._paired
-        found = [judge_with(values, factor) for values, factor in itertools.product(ratios, factors)]
+        assess_with = self._assess_repeats if self.sentence.over else self._assess_rows
+        found = [assess_with(values, factor) for values, factor in itertools.product(ratios, factors)]
         if len({one.verdict for one in found}) > 1:
-            why = f"it depends on how it is meant: {found[0].reason} / {found[-1].reason}"
-            return undecided(self.says, why, found[0].computed)
+            why = f"ambiguous: {found[0].reason} / {found[-1].reason}"
+            return undecided(self.text, why, found[0].computed)
         return found[0]
 
-    def _repeated(self, accepted: Accepted, factor: float) -> JudgedSentence:
-        """Judge by the interval of the ratio of two samples."""
+    def _assess_repeats(self, accepted: Accepted, factor: float) -> AssessedSentence:
+        """Assess by the interval of the ratio of two samples."""
         left, right = self.left.values, self.right.values
         if min(*left, *right) <= 0:
-            return undecided(self.says, "a ratio is of values above 0")
+            return undecided(self.text, "a ratio is of values above 0")
         if max(len(left), len(right)) > MOST_SAMPLES:
-            return undecided(self.says, f"{len(left)} and {len(right)} repeats: {MOST_SAMPLES} of a side are the most")
+            return undecided(self.text, f"{len(left)} and {len(right)} repeats: the limit is {MOST_SAMPLES} per side")
         ratio = ratio_between(right, tuple(factor * value for value in left))
         is_time = self.left.unit is not None and self.left.unit.is_time
         word = judge_ratio(ratio, right, left, self.meant.effect, higher_is_better=not is_time)
         if ratio.low is None or ratio.high is None or not ratio.is_interval:
             counts = f"{len(left)} and {len(right)} repeats over {self.sentence.over}"
             computed = Computed(what=self._what, values=(ratio.ratio,), unit="", accepted=ends(accepted))
-            return undecided(self.says, f"{counts}: an interval takes three of each", computed)
+            return undecided(self.text, f"no confidence interval from {counts}: it needs at least 3 of each", computed)
         low, high = ratio.low, ratio.high
         p = "" if ratio.p is None else f", p {ratio.p:.2g}"
-        return JudgedSentence(
-            says=self.says,
+        return AssessedSentence(
+            says=self.text,
             verdict=accepted.verdict(low, high),
-            reason=f"the ratio is {figure(ratio.ratio)} ({figure(low)} to {figure(high)}), {word.words}{p}; true would be"
+            reason=f"the ratio is {figure(ratio.ratio)} ({figure(low)} to {figure(high)}), {word.words}{p}; required:"
             f" {span(accepted)}",
             computed=Computed(
                 what=self._what, values=(ratio.ratio,), unit="", interval=(low, high), accepted=ends(accepted)
             ),
         )
 
-    def _paired(self, accepted: Accepted, factor: float) -> JudgedSentence:
-        """Judge row by row, without an interval."""
+    def _assess_rows(self, accepted: Accepted, factor: float) -> AssessedSentence:
+        """Assess row by row, without an interval."""
         left, right = _pairs(self.sentence, self.proportion, self.left, self.right)
         if min(map(abs, right.values)) == 0:
-            return undecided(self.says, f"'{self.proportion.right}' is 0: nothing is a share of that")
+            return undecided(self.text, f"'{self.proportion.right}' is 0: nothing is a share of that")
         ratios = tuple(factor * x / y for x, y in zip(left.values, right.values, strict=True))
         band = self._band
-        verdicts = [accepted.verdict(*_around(ratio, band)) for ratio in ratios]
+        verdicts = [accepted.verdict(*_range_of(ratio, band)) for ratio in ratios]
         verdict = of_all(verdicts)
         if len(ratios) == 1:
             reason = self._single(left.values[0], right.values[0], ratios[0], verdict, accepted)
         else:
-            true = f"true would be {span(accepted)}"
+            true = f"required: {span(accepted)}"
             reason = _rows_words(verdicts, [figure(ratio) for ratio in ratios], left if left.rows else right, true)
             if min(ratios) > 0:
                 middle = geometric_mean(ratios)
                 reason += f"; geometric mean {figure(middle)} ({figure(min(ratios))} to {figure(max(ratios))})"
                 if self.proportion.is_order and verdict is ClaimVerdict.NOT_DECIDABLE:
-                    verdict = _unless_against(accepted.verdict(*_around(middle, band)))
+                    verdict = _unless_against(accepted.verdict(*_range_of(middle, band)))
         alone = max(len(self.left.values), len(self.right.values)) - len(left.values)
         if self.sentence.by and alone:
             reason += f"; {alone} without a partner in '{self.sentence.by}'"
         computed = Computed(what=self._what, values=ratios, unit="", accepted=ends(accepted))
-        return JudgedSentence(says=self.says, verdict=verdict, reason=reason, computed=computed)
+        return AssessedSentence(says=self.text, verdict=verdict, reason=reason, computed=computed)
 
     @property
     def _band(self) -> float:
@@ -285,11 +285,11 @@ class _Comparison:
         change = f"{100 * (ratio - 1):+.3g} %" if 1 / _FEW_TIMES < ratio < _FEW_TIMES else f"{figure(ratio)} times"
         if verdict is ClaimVerdict.NOT_DECIDABLE:
             runs = f"single values differ by {100 * self.meant.effect:g} % from run to run"
-            return f"{figure(x)} by {figure(y)} is {change}, and true would be {span(accepted)}: {runs}"
-        return f"the ratio is {figure(ratio)} ({change}); true would be {span(accepted)}"
+            return f"{figure(x)} by {figure(y)} is {change}; required: {span(accepted)}: {runs}"
+        return f"the ratio is {figure(ratio)} ({change}); required: {span(accepted)}"
 
 
-def _around(ratio: float, band: float) -> tuple[float, float]:
+def _range_of(ratio: float, band: float) -> tuple[float, float]:
     ends_ = sorted((ratio / band, ratio * band))
     return ends_[0], ends_[1]
 
@@ -300,18 +300,18 @@ def _unless_against(verdict: ClaimVerdict) -> ClaimVerdict:
 
 
 def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | None:
-    """Say why two sides are no numbers of one kind; None: they may be."""
+    """Explain why two sides are not numbers of one kind; None: they may be."""
     if left.unit and right.unit and left.unit.dimension is not right.unit.dimension:
         return f"'{name}' is a {left.unit.dimension.value}, '{other}' a {right.unit.dimension.value}"
     if (left.unit is None) != (right.unit is None) and not (left.is_plain or right.is_plain):
-        return f"nothing says in which unit '{name if left.unit is None else other}' is"
+        return f"the unit of '{name if left.unit is None else other}' is unknown"
     return None
 
 
 def _pairs(sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
-    """Put the values of both sides beside each other; raises NotThereError where nothing says how."""
+    """Pair the values of both sides; raises NotThereError where the pairing is undefined."""
     if sentence.by:
-        return _paired_by(sentence.by, left, right)
+        return _pair_by(sentence.by, left, right)
     if len(left.values) > 1 < len(right.values) and (left.marks, left.source) != (right.marks, right.source):
         raise NotThereError(
             f"'{sentence.left}' has {len(left.values)} values and '{proportion.right}' {len(right.values)}: end the"
@@ -325,7 +325,7 @@ def _repeat(side: Quantity, size: int) -> Quantity:
     return dataclasses.replace(side, values=side.values * size) if len(side.values) == 1 else side
 
 
-def _paired_by(column: str, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
+def _pair_by(column: str, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
     places: list[dict[str, int]] = []
     for side in (left, right):
         if not all(column in row for row in side.rows) or not side.rows:

@@ -1,6 +1,6 @@
-"""Which claims does a file make? TOML, a table in Markdown, or a sentence a line.
+"""Read the claims of a file: TOML, a table in Markdown, or a sentence a line.
 
-TOML names its tables, which lie beside it, and gives each claim an id, the words of its author, and one or more sentences:
+TOML names its tables, which are next to it, and gives each claim an id, the words of its author, and one or more sentences:
 
     title = "Report 12"
     mb = "decimal"
@@ -11,11 +11,12 @@ TOML names its tables, which lie beside it, and gives each claim an id, the word
     text = "FAT is faster"
     says = "fat_write is faster than ntfs_write"
 
-`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` stands
-in its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if wanted `id`
-and `says`. In any other text each line is a claim, but for empty ones and those that begin with `#`; bullets are left out.
+`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` is
+given in its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if
+wanted `id` and `says`. In any other text each line is a claim, but for empty ones and those that begin with `#`;
+bullets are left out.
 
-A sentence of TOML that is not understood is a fault of the file; one of a text is a claim of which nothing can be said.
+A sentence of TOML that is not understood is a fault of the file; one of a text is a claim that cannot be decided.
 """
 
 import dataclasses
@@ -38,12 +39,12 @@ MOST_CLAIMS: Final = 1_000
 MOST_TABLES: Final = 64
 MOST_SENTENCES: Final = 20
 """Of a claim."""
-MOST_LETTERS: Final = 2_000
+MOST_CHARACTERS: Final = 2_000
 """Of a text or a note."""
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,60}")
-_BESIDE = re.compile(r"[\w-][\w.-]{0,100}")
-"""A file beside the file of claims: a name, no path."""
+_FILE_NAME = re.compile(r"[\w-][\w.-]{0,100}")
+"""A file next to the file of claims: a name, no path."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +125,7 @@ def parse_json(text: str, name: str, source: str) -> FactTable:
     try:
         document: Any = strict_json.decode(text.encode(), Any)
     except (ValueError, msgspec.DecodeError) as error:
-        raise InputError(f"{source}: is no JSON that can be read: {error}") from error
+        raise InputError(f"{source}: is not readable JSON: {error}") from error
     return of_json(document, name, source)
 
 
@@ -146,13 +147,13 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
         raise InputError(f"{source}: {' '.join(str(error).split())}") from error
     _check_count(sum(len(one.says) if isinstance(one.says, list) else 1 for one in document.claim), source)
     if len(document.tables) > MOST_TABLES:
-        raise InputError(f"{source}: names {len(document.tables)} tables; {MOST_TABLES} are the most")
+        raise InputError(f"{source}: names {len(document.tables)} tables; the limit is {MOST_TABLES}")
     for name, at in document.tables.items():
         if not _NAME.fullmatch(name):
-            raise InputError(f"{source}: tables: '{name[:60]}' is no name; letters, digits and _ make one")
-        if not _BESIDE.fullmatch(at):
+            raise InputError(f"{source}: tables: '{name[:60]}' is not a name; letters, digits and _ make one")
+        if not _FILE_NAME.fullmatch(at):
             raise InputError(
-                f"{source}: tables.{name}: '{at[:60]}' is no file beside this one; --table names any other"
+                f"{source}: tables.{name}: '{at[:60]}' is not a file next to this one; --table names any other"
             )
     claims = tuple(_of_toml(one, number, source) for number, one in enumerate(document.claim, start=1))
     ids = [claim.id for claim in claims]
@@ -165,11 +166,11 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     where = f"{source}: claim {one.id[:60] or number}"
     says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
     if len(says) > MOST_SENTENCES:
-        raise InputError(f"{where}: says {len(says)} sentences; {MOST_SENTENCES} are the most")
-    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_LETTERS:
-        raise InputError(f"{where}: a text has more than {MOST_LETTERS} letters")
+        raise InputError(f"{where}: 'says' has {len(says)} sentences; the limit is {MOST_SENTENCES}")
+    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_CHARACTERS:
+        raise InputError(f"{where}: a text has more than {MOST_CHARACTERS} characters")
     if one.undecidable and says:
-        raise InputError(f"{where}: has 'says' and 'undecidable'; one of them is meant")
+        raise InputError(f"{where}: has 'says' and 'undecidable'; give one of them")
     if not says and not one.text:
         raise InputError(f"{where}: has no 'text' and no 'says'")
     if not says and not one.undecidable:
@@ -188,8 +189,10 @@ def parse_text(text: str, source: str, *, is_markdown: bool) -> tuple[ClaimsFile
     claims = _of_markdown(text) if is_markdown else ()
     if not claims:
         lines = [_BULLET.sub("", line, count=1).strip() for line in text.splitlines() if not line.startswith("#")]
-        said = [line for line in lines if line and not line.startswith("|")]
-        claims = tuple(Claimed(str(number), line[:MOST_LETTERS], (line,)) for number, line in enumerate(said, start=1))
+        texts = [line for line in lines if line and not line.startswith("|")]
+        claims = tuple(
+            Claimed(str(number), line[:MOST_CHARACTERS], (line,)) for number, line in enumerate(texts, start=1)
+        )
     _check_count(len(claims), source)
     return ClaimsFile(source, "", claims, {}, Prefixes.BOTH, is_strict=False), {}
 
@@ -209,14 +212,14 @@ def _of_markdown(text: str) -> tuple[Claimed, ...]:
         elif "claim" in columns and not all(map(_RULE.fullmatch, cells)):
             # A row may be shorter, as in every Markdown; what is longer has no column.
             row = dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
-            if said := row.get("says") or row["claim"]:
+            if texts := row.get("says") or row["claim"]:
                 id_ = row.get("id") or str(len(found) + 1)
-                found.append(Claimed(id_[:MOST_LETTERS], row["claim"][:MOST_LETTERS], (said,)))
+                found.append(Claimed(id_[:MOST_CHARACTERS], row["claim"][:MOST_CHARACTERS], (texts,)))
     return tuple(found)
 
 
 def _check_count(count: int, source: str) -> None:
     if not count:
-        raise InputError(f"{source}: claims nothing: 'X is at least 100 MiB/s' would be a claim")
+        raise InputError(f"{source}: contains no claim, such as 'X is at least 100 MiB/s'")
     if count > MOST_CLAIMS:
-        raise InputError(f"{source}: has {count} sentences; {MOST_CLAIMS} are the most")
+        raise InputError(f"{source}: has {count} sentences; the limit is {MOST_CLAIMS}")

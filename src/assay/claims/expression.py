@@ -1,4 +1,4 @@
-"""What do the sides of a claim come to? Arithmetic over the columns of tables.
+"""Evaluate the sides of a claim: arithmetic over the columns of tables.
 
     mean(total_seconds[test=1, iteration>4])     a function of a list of values
     iops[filesystem=XFS, scheduler=deadline]     a column, of the rows whose cells are so
@@ -6,9 +6,9 @@
     'write rate'                                 a column whose name has blanks
 
 Operators are + - * / and brackets; a list with a number, or with another of the same rows, is taken value by value.
-Conditions are = != < <= > >=, with `*` for any letters. A sum of like units keeps the unit, and so does a function of one
-list; a ratio of like units has none; what is multiplied or divided otherwise is in nobody knows what, until the sentence
-says it.
+Conditions are = != < <= > >=, with `*` for any characters. A sum of like units keeps the unit, and so does a function of one
+list; a ratio of like units has none; any other product or quotient has an unknown unit, until the sentence
+gives one.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ SHORTEST_LEVEL: Final = 2
 
 
 class ExpressionError(Exception):
-    """A text is no expression; the text says why."""
+    """A text is no expression; the message has the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,22 +143,22 @@ class _Evaluation:
         if kind == "number":
             return Quantity((float(word),), is_plain=True)
         if kind != "name":
-            raise ExpressionError(f"'{word}' has no place there")
+            raise ExpressionError(f"'{word}' is not allowed there")
         if self._next("("):
-            return self._called(word)
+            return self._call(word)
         where = ""
         if self._at < len(self._tokens) and self._tokens[self._at][0] == "where":
             where = self._tokens[self._at][1][1:-1]
             self._at += 1
         return find(word.strip("'"), where, self._tables)
 
-    def _called(self, name: str) -> Quantity:
+    def _call(self, name: str) -> Quantity:
         arguments = [self._sum()]
         while self._next(","):
             arguments.append(self._sum())
         self._close()
         if name not in FUNCTIONS:
-            raise ExpressionError(f"'{name}' is no function; there are {', '.join(sorted(FUNCTIONS))}")
+            raise ExpressionError(f"'{name}' is not a function; there are {', '.join(sorted(FUNCTIONS))}")
         count, function = FUNCTIONS[name]
         if count is not None and len(arguments) != count:
             raise ExpressionError(f"'{name}' takes {count} {'value' if count == 1 else 'values'}")
@@ -175,7 +175,7 @@ class _Evaluation:
 
 def _finite(found: Quantity) -> Quantity:
     if not all(map(math.isfinite, found.values)):
-        raise NotThereError("it comes to no finite number")
+        raise NotThereError("its value is not a finite number")
     return found
 
 
@@ -274,7 +274,7 @@ def _conditions(text: str) -> list[Callable[[Row], bool]]:
     while at < len(text):
         match = _CONDITION.match(text, at)
         if match is None or match.end() == at:
-            raise ExpressionError(f"'[{text[:60]}]' is no condition such as [filesystem=XFS, size>=512]")
+            raise ExpressionError(f"'[{text[:60]}]' is not a condition such as [filesystem=XFS, size>=512]")
         found.append(_condition(match[1], match[2], match[3].strip("'")))
         at = match.end()
     return found
@@ -298,7 +298,7 @@ def _condition(column: str, sign: str, wanted: str) -> Callable[[Row], bool]:
 
 
 def _refuse_order(column: str, sign: str, wanted: str) -> NoReturn:
-    raise NotThereError(f"'{column}{sign}{wanted}' is of what is no number")
+    raise NotThereError(f"'{column}{sign}{wanted}' compares what is not a number")
 
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -330,16 +330,16 @@ def _count(given: Sequence[Quantity]) -> Quantity:
 def _p(given: Sequence[Quantity], of: Callable[[Sequence[float], Sequence[float]], float]) -> Quantity:
     a, b = (side.values for side in given)
     if max(len(a), len(b)) > MOST_SAMPLES:
-        raise ValueError(f"{MOST_SAMPLES} values of a side are the most")
+        raise ValueError(f"the limit is {MOST_SAMPLES} values per side")
     return Quantity((of(a, b),), is_plain=True)
 
 
-def _settled(given: Sequence[Quantity]) -> Quantity:
+def _last_level(given: Sequence[Quantity]) -> Quantity:
     """Keep the last level of a series, at which it stayed: what is left without the start (`statistics/levels.py`)."""
     series = given[0]
     last = settled(find_levels(np.array(series.values), shortest=SHORTEST_LEVEL))
     if last is None:
-        raise ValueError("the series came to no level and stayed there")
+        raise ValueError("the series reached no lasting level")
     kept = slice(last.begin, last.end)
     return dataclasses.replace(series, values=series.values[kept], rows=series.rows[kept], marks=series.marks[kept])
 
@@ -358,7 +358,7 @@ FUNCTIONS: dict[str, tuple[int | None, _Function]] = {
     "ceil": (1, _each_of(math.ceil)),
     "floor": (1, _each_of(math.floor)),
     "log10": (1, _each_of(math.log10)),
-    "settled": (1, _settled),
+    "settled": (1, _last_level),
     "p": (2, lambda given: _p(given, rank_sum.p_value)),
     "p_normal": (2, lambda given: _p(given, rank_sum.p_normal)),
 }

@@ -1,9 +1,9 @@
 """Tables that claims are held to: CSV with the names of its columns, or JSON.
 
-Lines of a CSV file that begin with `#` are remarks. `# unit: KB/s` gives the unit of the columns whose names say none, and a
-column `unit` that of the numbers of its row; `# stations: 9` is a number by that name. JSON is an object of numbers, lists
-and objects, reached by their names with dots between them, or a list of objects, which is a table; what stands under `data`
-counts where there is such a key.
+Lines of a CSV file that begin with `#` are remarks. `# unit: KB/s` gives the unit of the columns whose names have none,
+and a column `unit` that of the numbers of its row; `# stations: 9` is a number by that name. JSON is an object of
+numbers, lists and objects, reached by their names with dots between them, or a list of objects, which is a table; the
+value of `data` counts where there is such a key.
 
 Whoever wrote a table may be somebody else: rows, columns and depth have bounds.
 """
@@ -20,7 +20,7 @@ from assay.errors import InputError
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
-MOST_LETTERS = 1_000
+MOST_CHARACTERS = 1_000
 """Of a cell."""
 
 Row: TypeAlias = Mapping[str, str]
@@ -31,7 +31,7 @@ _UNIT_COLUMN = "unit"
 
 
 class NotThereError(Exception):
-    """The tables do not have what a claim is about; the text says what, for people."""
+    """The tables do not have what a claim is about; the text has the details, for people."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class FactTable:
     """Numbers above a CSV table."""
 
     def unit_of(self, column: str, rows: Sequence[Row]) -> StatedUnit | None:
-        """Give the unit of a column in some rows; None: nothing says it, or not all rows the same."""
+        """Give the unit of a column in some rows; None: unknown, or not the same in all rows."""
         if (named := unit_of_name(column)) is not None:
             return named
         words = {row.get(_UNIT_COLUMN, "") for row in rows}
@@ -74,13 +74,13 @@ def parse_csv(text: str, name: str, source: str) -> FactTable:
     numbers = [number for number, line in enumerate(lines, start=1) if not line.startswith("#") and line.strip()]
     reader = csv.reader(lines[number - 1] for number in numbers)
     if len(numbers) > MOST_ROWS + 1:
-        raise InputError(f"{source}: has {len(numbers) - 1} rows; {MOST_ROWS} are the most")
+        raise InputError(f"{source}: has {len(numbers) - 1} rows; the limit is {MOST_ROWS}")
     columns: tuple[str, ...] = ()
     rows: list[Row] = []
     try:
         for number, cells in zip(numbers, reader, strict=False):
-            if max(map(len, cells), default=0) > MOST_LETTERS:
-                raise InputError(f"{source}:{number}: a cell has more than {MOST_LETTERS} letters")
+            if max(map(len, cells), default=0) > MOST_CHARACTERS:
+                raise InputError(f"{source}:{number}: a cell has more than {MOST_CHARACTERS} characters")
             if not columns:
                 columns = _columns(cells, f"{source}:{number}")
             elif len(cells) != len(columns):
@@ -98,9 +98,9 @@ def parse_csv(text: str, name: str, source: str) -> FactTable:
 def _columns(cells: Sequence[str], where: str) -> tuple[str, ...]:
     columns = tuple(cell.strip() for cell in cells)
     if len(columns) > MOST_COLUMNS:
-        raise InputError(f"{where}: has {len(columns)} columns; {MOST_COLUMNS} are the most")
+        raise InputError(f"{where}: has {len(columns)} columns; the limit is {MOST_COLUMNS}")
     if len(set(columns)) < len(columns) or not all(columns):
-        raise InputError(f"{where}: its first line names the columns, each another name")
+        raise InputError(f"{where}: its first line names the columns, all different")
     return columns
 
 
@@ -108,13 +108,13 @@ def of_json(document: Json, name: str, source: str) -> FactTable:
     """Make a table of a JSON document; raises InputError."""
     tree = document.get("data", document) if isinstance(document, dict) else document
     if not isinstance(tree, dict | list) or not tree:
-        raise InputError(f"{source}: an object of facts, or a list of objects, is wanted")
+        raise InputError(f"{source}: expected an object of facts, or a list of objects")
     if not (isinstance(tree, list) and all(isinstance(item, dict) for item in tree)):
         return FactTable(name, (), (), tree=tree)
     items = [item for item in tree if isinstance(item, dict)]
     columns = tuple(dict.fromkeys(key for item in items for key in item))
     if len(items) > MOST_ROWS or len(columns) > MOST_COLUMNS:
-        raise InputError(f"{source}: {MOST_ROWS} rows of {MOST_COLUMNS} columns are the most")
+        raise InputError(f"{source}: the limit is {MOST_ROWS} rows of {MOST_COLUMNS} columns")
     rows = tuple({key: str(item[key]) if key in item else "" for key in columns} for item in items)
     return FactTable(name, columns, rows)
 
@@ -132,5 +132,5 @@ def branch(table: FactTable, path: Sequence[str]) -> tuple[tuple[float, ...], tu
         (str(key), value) for key, value in items if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     if len(found) < len(items) or not found or not all(math.isfinite(value) for _, value in found):
-        raise NotThereError(f"{table.name}: '{'.'.join(path)}' is no number and no list of numbers")
+        raise NotThereError(f"{table.name}: '{'.'.join(path)}' is neither a number nor a list of numbers")
     return tuple(float(value) for _, value in found), tuple({"name": key} for key, _ in found)

@@ -1,7 +1,7 @@
-"""What is a number of a claim, or of a table, measured in?
+"""Find the unit of a number in a claim or a table.
 
 `KiB` and `MiB/s` mean one thing. `KB`, `MB` and `Mb` mean powers of 1000 to one program and of 1024 to the next: they have
-both factors here, and a claim is decided only where both give the same verdict, unless its author says which is meant.
+both factors here, and a claim is decided only where both give the same verdict, unless its author selects one.
 `Mbit` and `Gbit` are decimal, as on the box.
 """
 
@@ -51,10 +51,10 @@ class StatedUnit:
 
 def _bytes() -> dict[str, tuple[float, ...]]:
     found: dict[str, tuple[float, ...]] = {"B": (1.0,), "bit": (1 / 8,), "b": (1 / 8,)}
-    for power, letter in enumerate("KMGTP", start=1):
+    for power, prefix in enumerate("KMGTP", start=1):
         decimal, binary = 1000.0**power, 1024.0**power
-        found |= {f"{letter}iB": (binary,), f"{letter}B": (decimal, binary), f"{letter}ib": (binary / 8,)}
-        found |= {f"{letter}bit": (decimal / 8,), f"{letter}b": (decimal / 8, binary / 8)}
+        found |= {f"{prefix}iB": (binary,), f"{prefix}B": (decimal, binary), f"{prefix}ib": (binary / 8,)}
+        found |= {f"{prefix}bit": (decimal / 8,), f"{prefix}b": (decimal / 8, binary / 8)}
     return found | {"kB": found["KB"], "kbit": found["Kbit"], "kb": found["Kb"]}
 
 
@@ -105,7 +105,7 @@ _BY_ENDING = {
 
 
 def unit_of_name(column: str) -> StatedUnit | None:
-    """Give the unit in which the name of a column ends (`write_mb_s`); None: it says none."""
+    """Give the unit in which the name of a column ends (`write_mb_s`); None: it has none."""
     name = column.lower()
     for ending, unit in _BY_ENDING.items():
         if name == ending or name.endswith(f"_{ending}"):
@@ -116,7 +116,7 @@ def unit_of_name(column: str) -> StatedUnit | None:
 def unit_of_words(text: str) -> StatedUnit | None:
     """Give the unit with which a text begins (`MB/s as printed on the axis`).
 
-    None: it is none that is known, or another follows (`seconds; capacity in MiB`): which is of what cannot be told.
+    None: it is unknown, or another follows (`seconds; capacity in MiB`): the assignment is ambiguous.
     """
     first, *others = text.split(";")
     word = first.split(maxsplit=1)[0].rstrip(",.:") if first.strip() else ""

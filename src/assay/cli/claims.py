@@ -58,13 +58,13 @@ def claims(
         if name in claimed.tables:
             raise InputError(f"--table {path}: there is a table '{name}' already")
         claimed.tables[name] = read_table(path, name)
-    from assay.claims.judged import to_json
-    from assay.claims.judging import exit_code, judge_claims
+    from assay.claims.assessed import to_json
+    from assay.claims.assessment import assess_claims, exit_code
     from assay.cli.pipes import say
     from assay.console import console
     from assay.report.claims_text import markdown_table, render_claims
 
-    found = judge_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
+    found = assess_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
     if json:
         say(to_json(found))
     elif markdown:

@@ -27,7 +27,7 @@ def clean(
 ) -> None:
     """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
     from assay.cluster.kept_runs import clients_folder
-    from assay.cluster.kept_streams import told_of
+    from assay.cluster.kept_streams import summarize_kept
     from assay.errors import InputError
     from assay.running.cleaning import clean as remove_sets
     from assay.running.cleaning import directories_of
@@ -48,8 +48,8 @@ def clean(
         ):
             say(line)
     with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
-        if told := told_of(clients_folder()):
-            say(told, err=True)
+        if summary := summarize_kept(clients_folder()):
+            say(summary, err=True)
 
 
 def _remove_kept(age: str) -> None:

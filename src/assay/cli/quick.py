@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.cluster.asked import ClientsAsked
-    from assay.cluster.crew import Crew
+    from assay.cluster.connection import Connection
     from assay.loads.sizing import Sizing
 
 
@@ -94,11 +94,11 @@ def quick(
     asked = parse_bytes(size) if size else None
     if clients is None:
         _look_first(place, has_to_wait=wait_quiet is not None)
-    with session.crew() as crew:
-        if crew is None:
+    with session.connection() as connection:
+        if connection is None:
             sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
         else:
-            sizing = _size_of_each(crew, place, seconds, asked=asked, repeats=repeat)
+            sizing = _size_of_each(connection, place, seconds, asked=asked, repeats=repeat)
         facts = (
             Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
             Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
@@ -141,7 +141,9 @@ def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | N
     )
 
 
-def _size_of_each(crew: "Crew", directory: "Path", seconds: float, *, asked: int | None, repeats: int) -> "Sizing":
+def _size_of_each(
+    connection: "Connection", directory: "Path", seconds: float, *, asked: int | None, repeats: int
+) -> "Sizing":
     """Choose the size of the data of each client: what is asked, or what a client usually has; nobody probes."""
     import msgspec
 
@@ -150,7 +152,7 @@ def _size_of_each(crew: "Crew", directory: "Path", seconds: float, *, asked: int
     from assay.targets import room
     from assay.units import format_bytes
 
-    machines = [station.hello.machine for station in crew.stations.values() if station.role is Role.LOAD]
+    machines = [joined.hello.machine for joined in connection.clients.values() if joined.role is Role.LOAD]
     sizing = choose_size(
         ram_bytes=min(machine.ram_bytes for machine in machines),
         cpus=min(machine.cpus for machine in machines),

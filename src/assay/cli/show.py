@@ -87,4 +87,4 @@ def _show_classic(run: str, runs: Path | None, client: str | None) -> None:
         recorded = read(bundle)
         output = registry.output_of(recorded if client is None else record_of_client(recorded, client))
         say(output.text(), end="")
-        say(output.beside(), end="", err=True)
+        say(output.stderr_notes(), end="", err=True)

@@ -249,7 +249,7 @@ class AssayDoor:
         if self._asked.said_of_clients:
             raise InputError(f"{self._tool.name}: {what} is done on this machine alone; leave --hosts and --join out")
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""
         stream = sys.stderr if self._asked.json or self._asked.live_json == "-" else sys.stdout
         stream.write(text)

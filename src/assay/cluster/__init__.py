@@ -1,6 +1,7 @@
-"""Many clients: one clock, one start, nobody lost.
+"""Measure with many clients: one clock, one start, no client lost silently.
 
-The leader is the process that the user started. Each client is a worker process on its machine that runs `assay-engine` as
-its child, keeps the engine's stream there, and relays what it says. `crew.py` is what the leader may ask of the clients,
-whoever carries it; `dask_crew.py` carries it over Dask, `set_run.py` leads a run over a crew and keeps it in a bundle.
+The leader is the process that the user started. Each client is a worker process on its machine that runs `assay-engine`
+as its child, keeps the engine's stream there, and relays its events. `connection.py` is what the leader may ask of the
+clients, over any transport; `dask_connection.py` is that over Dask, `group_run.py` leads a run over a connection and
+keeps it in a bundle.
 """

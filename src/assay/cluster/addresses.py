@@ -1,4 +1,4 @@
-"""By which address of this machine do others reach it?
+"""Find the address by which others reach this machine.
 
 Nobody is asked who is not in the run: an address is named by the user, by an interface, or by the way that leads to the
 other side. Nothing ever listens on all addresses.
@@ -21,7 +21,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an IP address is of this machine alone; False for what is no address."""
+    """Whether an IP address is of this machine alone; False for what is not an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -32,7 +32,7 @@ def own_address(named: str) -> str:
     """Give the address that the user means: an IP address, or that of an interface.
 
     Raises:
-        InputError: it is neither, or stands for all addresses.
+        InputError: it is neither, or covers all addresses.
     """
     try:
         address = ipaddress.ip_address(named)
@@ -41,11 +41,11 @@ def own_address(named: str) -> str:
         if found is None:
             there = ", ".join(f"{name} {host}" for name, host in interfaces().items())
             raise InputError(
-                f"'{named}' is no IP address, and no interface of this machine that has one; there are: {there}"
+                f"'{named}' is not an IP address, and no interface of this machine that has one; there are: {there}"
             ) from None
         return found
     if address.is_unspecified or address.is_multicast:
-        raise InputError(f"{named} stands for no one address of this machine; name the one by which others reach it")
+        raise InputError(f"{named} is not one address of this machine; name the one by which others reach it")
     return str(address)
 
 
@@ -72,7 +72,7 @@ def only_address() -> str:
     """Give the one address by which other machines can reach this one, or that of loopback where there is none.
 
     Raises:
-        InputError: there are several, and nobody but the user knows which is meant.
+        InputError: there are several, and only the user can choose one.
     """
     outward = {name: host for name, host in interfaces().items() if not is_loopback(host)}
     if len(outward) > 1:
@@ -94,7 +94,7 @@ def towards(host: str, port: int) -> str:
             return str(asking.getsockname()[0])
     except OSError as error:
         raise InputError(
-            f"no way leads from this machine to {host}: {error.strerror}; is this the network that the leader is in?"
+            f"no route from this machine to {host}: {error.strerror}; is this the network that the leader is in?"
         ) from error
 
 

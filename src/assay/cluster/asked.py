@@ -20,7 +20,7 @@ _E = TypeVar("_E", Share, OnLost)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientsAsked:
-    """What `--hosts` and its companions say."""
+    """The values of `--hosts` and its companions."""
 
     hosts: tuple[HostSpec, ...] = ()
     """Where workers are started by this command."""
@@ -34,7 +34,7 @@ class ClientsAsked:
     """The directory that each works in, by name, where it is not that of the load."""
     share: Share | None = None
     on_lost: OnLost | None = None
-    """None: not said."""
+    """None: not given."""
     interface: str | None = None
     """Address, or name of the network interface, by which clients reach this machine."""
     ssh_user: str | None = None
@@ -96,7 +96,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
     if twice := {host.name for host in named} & {host.name for host in observers}:
         raise InputError(f"--observe: {', '.join(sorted(twice))} makes load already, and has counters of its own")
     if insecure_as_root and not insecure:
-        raise InputError("--insecure-as-root says that --insecure is meant as root; give both, or none")
+        raise InputError("--insecure-as-root allows --insecure as root; give both, or none")
     if insecure and not insecure_as_root:
         refuse_root("--insecure")
     if insecure and (far := [host.name for host in (*named, *observers) if host.address is not None]):
@@ -127,13 +127,13 @@ def refuse_root(what: str) -> None:
 
 
 def _check_together(hosts: str | None, join: str | None, clients: int | None) -> None:
-    """Raise InputError for words that do not say who the clients are."""
+    """Raise InputError for words that do not define the clients."""
     if empty := [name for name, value in {"--hosts": hosts, "--join": join}.items() if value == ""]:
         raise InputError(f"{empty[0]}: is empty")
     if hosts is not None and join is not None:
         raise InputError("--hosts starts the workers, with --join others do: give one of them")
     if (join is None) != (clients is None):
-        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
+        raise InputError("--join FILE and --clients N go together: the run begins when N workers have joined")
     if clients is not None and clients < 1:
         raise InputError(f"--clients {clients}: a run needs at least one")
 
@@ -152,13 +152,13 @@ def _check_companions(observe: str | None, join: str | None, ssh_user: str | Non
 
 def _seconds(text: str, *, is_joined: bool) -> float:
     if not is_joined:
-        raise InputError("--join-wait is of workers that others start; give it with --join")
+        raise InputError("--join-wait applies to workers that others start; give it with --join")
     try:
         seconds = parse_seconds(text)
     except InputError as error:
         raise InputError(f"--join-wait {text}: {error}") from error
     if not seconds > 0:
-        raise InputError(f"--join-wait {text}: is no time to wait")
+        raise InputError(f"--join-wait {text}: is not a time to wait")
     return seconds
 
 

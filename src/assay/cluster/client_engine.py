@@ -1,7 +1,7 @@
 """The engine of a client: started on its Plan, followed by a thread of its own.
 
 What the client needs of an engine is `ClientEngine`; `start_engine` starts the real one. Whatever is made by the same call
-can stand for it, such as one that plays a stream which was recorded.
+can replace it, such as one that replays a recorded stream.
 """
 
 import os
@@ -33,24 +33,24 @@ class ClientEngine(Protocol):
         """End it at once; its data stays."""
 
 
-Hear = Callable[[Sequence[events.Event]], None]
+Receive = Callable[[Sequence[events.Event]], None]
 """Takes events as they come, in order."""
 Over = Callable[[str | None], None]
 """Is called once, last: the engine has ended, and what was wrong with that, if anything was."""
-StartEngine = Callable[[Plan, KeptRun, Hear, Over], ClientEngine]
+StartEngine = Callable[[Plan, KeptRun, Receive, Over], ClientEngine]
 """Starts an engine; raises AssayError where that cannot be."""
 
 
-def start_engine(plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> ClientEngine:
-    """Start the engine on a Plan; `hear` and `over` are called by a thread of its own."""
-    return _FollowedEngine(plan, kept, hear, over)
+def start_engine(plan: Plan, kept: KeptRun, receive: Receive, over: Over) -> ClientEngine:
+    """Start the engine on a Plan; `receive` and `over` are called by a thread of its own."""
+    return _FollowedEngine(plan, kept, receive, over)
 
 
 class _FollowedEngine:
     """An engine process, and the thread that follows its stream."""
 
-    def __init__(self, plan: Plan, kept: KeptRun, hear: Hear, over: Over) -> None:
-        self._hear, self._over = hear, over
+    def __init__(self, plan: Plan, kept: KeptRun, receive: Receive, over: Over) -> None:
+        self._receive, self._over = receive, over
         self._stops = Stops()  # never entered: signals are the client's to take
         self._error: str | None = None
         self._new: list[events.Event] = []
@@ -89,7 +89,7 @@ class _FollowedEngine:
                         self._hand_on()
         except AssayError as caught:
             error = str(caught)
-        except BaseException as caught:  # noqa: BLE001 - whatever it is, the leader hears of it
+        except BaseException as caught:  # noqa: BLE001 - the leader gets every failure
             error = refusal(caught) or f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
         finally:
             self._is_at_work = False
@@ -98,7 +98,7 @@ class _FollowedEngine:
             self._over(error or self._error)
 
     def _take(self, event: events.Event) -> None:
-        """Collect an event, and keep the first error that the engine itself tells."""
+        """Collect an event, and keep the first error that the engine itself reports."""
         self._new.append(event)
         if isinstance(event, events.Error) and self._error is None:
             self._error = event.text
@@ -106,4 +106,4 @@ class _FollowedEngine:
     def _hand_on(self) -> None:
         if self._new:
             new, self._new = self._new, []
-            self._hear(new)
+            self._receive(new)

@@ -1,8 +1,8 @@
-"""What one client may say in a run: who breaks a rule is lost with all that it said, and the others go on.
+"""What one client may report in a run: a client that breaks a rule is lost with all its events, and the others go on.
 
 Each client's words are held against the rules twice: while they come, because the leader acts on them, and once more as the
 whole stream that goes into the run, because it is read by everything afterwards. What is true of a client's storage nobody
-here knows, but what a run of this Plan, which began when it did, cannot have come to.
+here is stricter, but what a run of this Plan, which began when it did, cannot have measured.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ import polars as pl
 from assay import events
 from assay.bundle.contents import BUCKETS, check_events, check_rows
 from assay.bundle.tables import CLIENT, HISTOGRAMS, INTERVALS, WORKERS, Stream
-from assay.cluster.said_values import MOST, check_values
+from assay.cluster.value_limits import MOST, check_values
 from assay.plan import Plan
 from assay.units import MIB, format_bytes
 
 SLACK_NS: Final = 10_000_000_000
 """A client's time may be so far beyond what the leader's clock allows: words take a while, and clocks drift."""
 MOST_WARNINGS: Final = 1000
-"""And `WARNINGS_A_PHASE` for each phase. An engine says a thing once a phase, or once."""
+"""And `WARNINGS_A_PHASE` for each phase. An engine reports a thing once a phase, or once."""
 WARNINGS_A_PHASE: Final = 20
 MOST_OTHERS: Final = 20_000
 OTHERS_A_PHASE: Final = 1000
@@ -38,11 +38,11 @@ _NS_PER_S: Final = 1e9
 
 
 class RuleBrokenError(ValueError):
-    """A client said what no engine of this run can have said; the text says what."""
+    """A client reported what no engine of this run can have reported; the text has the details."""
 
 
 class ClientRules:
-    """The rules of one client, and what it has said so far."""
+    """The rules of one client, and its events so far."""
 
     def __init__(self, plan: Plan, now_ns: Callable[[], int]) -> None:
         """For a client with this Plan.
@@ -58,7 +58,7 @@ class ClientRules:
         self.finished: dict[int, events.PhaseFinished] = {}
         self._last: dict[type, int] = {}
         self.is_over = False
-        """Whether it has said its last line."""
+        """Whether its last line has come."""
         self._warnings = self._text_bytes = self._others = 0
 
     def take(self, event: events.Event) -> None:
@@ -69,7 +69,7 @@ class ClientRules:
         if self.hello is None and not is_hello:
             raise RuleBrokenError("it did not begin with its hello")
         if self.hello is not None and is_hello:
-            raise RuleBrokenError("it said hello once more: two streams are in one")
+            raise RuleBrokenError("it sent a second hello: two streams are in one")
         try:
             check_events((event,), self._phases)
         except ValueError as error:
@@ -111,13 +111,13 @@ class ClientRules:
                 pass
 
     def _count(self, event: events.Event) -> None:
-        """Hold to the limits how often something is said that is no interval."""
+        """Limit the number of events that are no interval."""
         if isinstance(event, events.Progress | events.Paused):
             return
         if not isinstance(event, events.Warning | events.Error):
             self._others += 1
             if (most := MOST_OTHERS + OTHERS_A_PHASE * self._phases) < self._others:
-                raise RuleBrokenError(f"it said more than {most} things that are no interval")
+                raise RuleBrokenError(f"it sent more than {most} events that are no interval")
             return
         self._warnings += 1
         self._text_bytes += len(event.text)
@@ -150,7 +150,7 @@ class ClientRules:
 
         Args:
             stream: As it will be in the run.
-            is_complete: Whether its engine is said to have come to its end without an error.
+            is_complete: Whether its engine is reported to have ended without an error.
             relayed: The rules by which this client's words were held meanwhile.
 
         Raises:
@@ -163,14 +163,14 @@ class ClientRules:
         if relayed is not None:
             self._check_same(relayed)
         if is_complete and (stream.cut_bytes or not self.is_over):
-            raise RuleBrokenError("its stream ends in the middle, though its engine came to its end")
+            raise RuleBrokenError("its stream ends in the middle, though its engine ended")
         self._check_tables(stream)
 
     def _check_same(self, relayed: "ClientRules") -> None:
         if relayed.hello is not None and self.hello != relayed.hello:
             raise RuleBrokenError("its stream is that of another run: its hello is not the one that it gave")
         if any(self.finished.get(index) != one for index, one in relayed.finished.items()):
-            raise RuleBrokenError("its stream tells another end of a phase than the one that it told meanwhile")
+            raise RuleBrokenError("its stream has another end of a phase than the one that it reported during the run")
 
     def _check_tables(self, stream: Stream) -> None:
         try:
@@ -194,7 +194,7 @@ class ClientRules:
         """Look at times, rates, and whether each operation has its latency."""
         for column, most in (("ops", MOST_OPS_PER_S), ("bytes", MOST_BYTES_PER_S)):
             if intervals.filter(pl.col(column) > most * (1 + pl.col("dt_s"))).height:
-                raise RuleBrokenError(f"an interval has more {column} than any machine does")
+                raise RuleBrokenError(f"an interval has more {column} than any machine can do")
         if intervals.filter(pl.col("dt_s") > pl.col("t_s") + SLACK_NS / _NS_PER_S).height:
             raise RuleBrokenError("an interval is longer than the run")
         times = intervals.group_by("phase_index", "job", "operation", maintain_order=True).agg(
@@ -207,13 +207,13 @@ class ClientRules:
         n = histograms.filter(pl.col("series") == "latency").group_by(key).agg(pl.col("n").sum())
         both = ops.join(n, on=key, how="full", coalesce=True).fill_null(0)
         if both.filter(pl.col("ops") != pl.col("n")).height:
-            raise RuleBrokenError("its operations and their latencies are not as many")
+            raise RuleBrokenError("its operations and latencies differ in number")
 
 
 def _check_rate(ops: int, size_bytes: int, dt_s: float) -> None:
     for count, most, what in ((ops, MOST_OPS_PER_S, "operations"), (size_bytes, MOST_BYTES_PER_S, "bytes")):
         if count > most * (1 + dt_s):
-            raise RuleBrokenError(f"{count} {what} in {dt_s:.3g} s are more than any machine does")
+            raise RuleBrokenError(f"{count} {what} in {dt_s:.3g} s are more than any machine can do")
 
 
 def _check_counts(*counts: int) -> None:
@@ -225,7 +225,7 @@ def _check_buckets(buckets: events.Buckets) -> None:
     _check_counts(buckets.max_ns, buckets.sum_ns, *buckets.count)
     index = buckets.index
     if len(index) != len(buckets.count) or (index and not 0 <= min(index) <= max(index) < BUCKETS):
-        raise RuleBrokenError("a histogram has buckets that there are not, or without a count")
+        raise RuleBrokenError("a histogram has buckets that do not exist, or without a count")
     if len(set(index)) != len(index):
         raise RuleBrokenError("a histogram has one bucket twice")
 
@@ -237,18 +237,18 @@ def _check_laps(laps: events.Laps) -> None:
         if numbers and not 0 <= min(numbers) <= max(numbers) < MOST:
             raise RuleBrokenError(f"a lap has {min(numbers)} to {max(numbers)}")
     if not len(laps.number) == len(laps.end_ns) == len(laps.latency_ns):
-        raise RuleBrokenError("laps have not as many numbers as ends and latencies")
+        raise RuleBrokenError("laps differ in the numbers of their columns")
     _check_values(msgspec.structs.replace(laps, number=(), end_ns=(), latency_ns=()))
 
 
-def _check_values(said: events.StreamPart) -> None:
+def _check_values(values: events.StreamPart) -> None:
     try:
-        check_values(said)
+        check_values(values)
     except ValueError as error:
         raise RuleBrokenError(str(error)) from error
 
 
 def most_bytes(plan: Plan, seconds: float) -> int:
-    """Give the most that the stream of an engine with this Plan has after so long: a line an interval, and a beginning."""
+    """Give the most that the stream of an engine with this Plan has after T: a line an interval, and a beginning."""
     workers = max(sum(job.workers for job in phase.jobs) for phase in plan.phases)
     return round(_FIRST_BYTES + seconds / plan.sample_interval_s * (MIB + _WORKER_BYTES * workers))

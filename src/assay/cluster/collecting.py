@@ -1,6 +1,6 @@
 """Fetch what clients kept of a run whose end they, or its leader, did not see.
 
-Theirs is the only copy until a sealed run has it: they are told to forget it after that, and after nothing else.
+Theirs is the only copy until a sealed run has it: they are asked to remove it after that, and never before.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ from assay.bundle.held import held
 from assay.bundle.known_until import known_until_ns, stream_until_ns
 from assay.bundle.run_place import STREAM_FOLDER
 from assay.bundle.tables import Stream, read_stream_at
+from assay.cluster.cleanup import remove_collected
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 from assay.cluster.fetch_progress import FetchProgress
-from assay.cluster.forgetting import forgotten
+from assay.cluster.not_collected import with_not_collected
 from assay.cluster.observing import observers_plan
-from assay.cluster.unfetched import with_unfetched
 from assay.errors import BundleError, RunError
 from assay.own_files import scratch_folder
 from assay.units import format_seconds
@@ -44,11 +44,11 @@ class Collected:
     clients: tuple[str, ...]
     """Whose streams were fetched."""
     whole: tuple[str, ...]
-    """Of whom nothing is lacking in the run that was asked for."""
+    """Clients with complete data in the run."""
     failed: Mapping[str, str]
     """Why nothing came of the others, by name."""
     remarks: tuple[str, ...]
-    """What else the user should know."""
+    """Further notes for the user."""
 
 
 @contextlib.contextmanager
@@ -62,16 +62,16 @@ def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
         yield RunBundle.open(bundle.path)
 
 
-def collected(
-    bundle: RunBundle, crews: Sequence[Crew], runs: Path, told: Callable[[str], None] = lambda _: None
+def collect(
+    bundle: RunBundle, connections: Sequence[Connection], runs: Path, report: Callable[[str], None] = lambda _: None
 ) -> Collected:
-    """Fetch what the clients of crews kept of a run, and make the run whole with it, as far as that goes.
+    """Fetch what the clients of connections kept of a run, and make the run whole with it, as far as that goes.
 
     Args:
         bundle: The run, held by `to_complete`.
-        crews: Clients that are there.
+        connections: Clients that are connected.
         runs: Where a run is made that has more than a sealed one.
-        told: Is given a line now and then while much is fetched.
+        report: Receives a line now and then while much is fetched.
 
     Raises:
         BundleError: the run is damaged.
@@ -80,33 +80,33 @@ def collected(
     found = bundle.client_set()
     assert found is not None  # noqa: S101 - whoever calls has looked
     members = {member.name: member for member in found.members}
-    wanted: dict[str, Crew] = {}
+    wanted: dict[str, Connection] = {}
     whole: list[str] = []
     failed: dict[str, str] = {}
-    for crew in crews:
-        recalled = crew.recall(bundle.run_id)
-        for name in crew.stations:
+    for connection in connections:
+        recalled = connection.recall(bundle.run_id)
+        for name in connection.clients:
             if name not in members:
-                failed[name] = f"is no client of {bundle.run_id}"
+                failed[name] = f"is not a client of {bundle.run_id}"
             elif is_whole(bundle, members[name]):
                 whole.append(name)
             elif name in recalled.kept:
-                wanted[name] = crew
+                wanted[name] = connection
             else:
                 failed[name] = recalled.refused.get(name, f"has nothing of {bundle.run_id}")
     made, streams = bundle, dict[str, Stream]()
     with _place_for(bundle) as folder:
-        telling = FetchProgress(tuple(wanted), told)
+        telling = FetchProgress(tuple(wanted), report)
         until_ns = known_until_ns(bundle) if wanted else {}
-        for name, crew in wanted.items():
+        for name, connection in wanted.items():
             try:
                 rules = _rules_of(bundle, members[name])
-                streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0), rules)
+                streams[name] = _fetch(connection, name, folder, telling, until_ns.get(name, 0), rules)
             except (BundleError, RuleBrokenError, RunError) as error:
                 failed[name] = str(error).removeprefix(f"client '{name}': ")
     if streams:
-        made = _completed(bundle, found, streams, until_ns, runs)
-    remarks = [text for name in streams for text in forgotten(wanted[name], (name,))]
+        made = _complete(bundle, found, streams, until_ns, runs)
+    remarks = [text for name in streams for text in remove_collected(wanted[name], (name,))]
     return Collected(bundle=made, clients=tuple(streams), whole=tuple(whole), failed=failed, remarks=tuple(remarks))
 
 
@@ -134,15 +134,15 @@ def _rules_of(bundle: RunBundle, member: Member) -> ClientRules:
     return ClientRules(plan, lambda: most_ns)
 
 
-def _fetched(  # noqa: PLR0917 - what it is of
-    crew: Crew, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
+def _fetch(  # noqa: PLR0917 - what it is of
+    connection: Connection, client: str, folder: Path, telling: FetchProgress, known_ns: int, rules: ClientRules
 ) -> Stream:
     """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
 
     Raises:
-        BundleError: it is no stream.
+        BundleError: it is not a stream.
         RuleBrokenError: it cannot be one of this run.
-        RunError: it cannot be fetched, or has less than is known of the client.
+        RunError: it cannot be fetched, or has less than the run already has of the client.
     """
     found: list[Stream] = []
 
@@ -157,18 +157,18 @@ def _fetched(  # noqa: PLR0917 - what it is of
         found.append(stream)
 
     into = files.of_client(folder, files.STREAMS, client)
-    crew.fetch(client, into, functools.partial(telling.look, client), check)
+    connection.fetch(client, into, functools.partial(telling.look, client), check)
     return found[0]
 
 
-def _completed(
+def _complete(
     bundle: RunBundle, found: ClientSet, streams: Mapping[str, Stream], until_ns: Mapping[str, int], runs: Path
 ) -> RunBundle:
     """Give the sealed run that has the streams; raises BundleError and RunError, and then there is none."""
     now = _with_collected(found, streams)
     if bundle.is_sealed:
         return complete(bundle, streams, now, runs)
-    now = with_unfetched(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
+    now = with_not_collected(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
     bundle.keep_client_set(now)
     bundle.seal()
     return bundle
@@ -185,7 +185,7 @@ def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSe
 
 
 def _heard_ns(bundle: RunBundle, found: ClientSet, until_ns: Mapping[str, int]) -> Callable[[str], int]:
-    """Say when each client was last heard, by the leader's clock; where its clock is unknown, when the last phase began."""
+    """Give the time of each client's last event by the leader's clock; for an unknown clock, the start of the last phase."""
     clock = common_clock(found, {client: bundle.events(client) for client in bundle.clients})
     begun_ns = found.starts[-1].at_ns if found.starts else clock.zero_ns
 

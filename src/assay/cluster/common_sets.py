@@ -1,7 +1,7 @@
-"""How do several clients work in one folder, each with files of its own or all on the same?
+"""Let several clients use one folder, each with its own files or all on the same.
 
 Both ways the engines hold the data folder together (`among`, engine/src/among.rs). TOGETHER: a set's folder has the
-files of all clients, each named after its client, so that none meets another's; each client lays out and removes its
+files of all clients, each named after its client, so that none uses another's; each client lays out and removes its
 own. ONE_SET: the first client lays the sets out, the others wait for them, and the last to leave removes them; over all
 clients the workers are numbered through, so that slices, files by number and random choices are those of one client with n
 times the workers.
@@ -20,7 +20,7 @@ def together(plan: Plan, run: str, client: str, number: int, clients: int) -> Pl
 
     Args:
         plan: The whole.
-        run: Word by which the engines of the run know each other.
+        run: Word by which the engines of the run recognize each other.
         client: Its name.
         number: Of the client, from 0.
         clients: How many there are.
@@ -30,7 +30,7 @@ def together(plan: Plan, run: str, client: str, number: int, clients: int) -> Pl
 
 
 def together_notes(plan: Plan) -> tuple[Untranslated, ...]:
-    """Tell what the sets of a Plan lose where their folders are those of several clients."""
+    """List what the sets of a Plan lose where their folders are those of several clients."""
     where = "--share together"
     kept = [file_set.name for file_set in plan.file_sets if file_set.keep]
     reused = [file_set.name for file_set in plan.file_sets if file_set.reuse is Reuse.IF_MATCHES]
@@ -63,7 +63,7 @@ def one_set(plan: Plan, run: str, client: str, number: int, clients: int) -> Pla
 
     Args:
         plan: The whole.
-        run: Word by which the engines of the run know each other.
+        run: Word by which the engines of the run recognize each other.
         client: Its name.
         number: Of the client, from 0: the first lays out.
         clients: How many there are.
@@ -71,7 +71,7 @@ def one_set(plan: Plan, run: str, client: str, number: int, clients: int) -> Pla
     for file_set in plan.file_sets:
         if file_set.content.stamped:
             raise InputError(
-                f"--share one-set: file set '{file_set.name}' is stamped, and nobody knows which of the clients wrote"
+                f"--share one-set: file set '{file_set.name}' is stamped, and it is unknown which of the clients wrote"
                 " a block last; take --share own"
             )
     for phase in plan.phases:
@@ -92,7 +92,7 @@ def _check_ops(phase: Phase, job: Job) -> None:
         if op.op in CHANGES_FILES:
             why = f"'{op.op.value}' changes names or lengths that other clients count on"
         elif op.op is OpKind.WRITE and (isinstance(op.access, Append) or job.open.append):
-            why = "clients that append to one file do not know of each other where it ends"
+            why = "clients that append to one file do not share its end"
         else:
             continue
         raise InputError(

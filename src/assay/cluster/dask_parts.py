@@ -1,7 +1,7 @@
 """The one place that loads Dask: what is used of it, set up by these settings alone.
 
 Dask reads files under /etc and the user's home, and every variable whose name begins with DASK_; none of them counts here,
-so that all machines of a run have the same settings. It writes no log: what the user is to know is said in Assay's words.
+so that all machines of a run have the same settings. It writes no log: messages to the user are Assay's own.
 
 Raises RunError where `distributed` is not installed: one machine needs none of it.
 """
@@ -35,7 +35,7 @@ __all__ = ["LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status",
 
 
 class Comm(Protocol):
-    """A connection of Dask's, of which its own type tells nothing."""
+    """A connection of Dask's, whose own type is opaque."""
 
     async def read(self) -> Any:
         """The next message."""
@@ -48,14 +48,14 @@ class Comm(Protocol):
 
 
 TCP_TIMEOUT_S: Final = 15
-"""So long may data on its way stay unacknowledged before a connection is given up. Below 11 Dask never connects: an
+"""Time for which sent data may stay unacknowledged before a connection is given up. Below 11 Dask never connects: an
 assertion of its own fails."""
 
 SETTINGS: Final[dict[str, Any]] = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.worker-ttl": None,  # `roster.py` notices silence, as soon with a thousand clients as with ten
+    "distributed.scheduler.worker-ttl": None,  # `host_list.py` notices silence, as soon with a thousand clients as with ten
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
@@ -87,7 +87,7 @@ _NO_METRICS: Final[dict[str, Any]] = {
     "spilled_bytes": {"memory": 0, "disk": 0},
     "event_loop_interval": 0.0,
 }
-"""What Dask's scheduler wants to have from a worker when it joins."""
+"""What Dask's scheduler needs from a worker when it joins."""
 
 
 def _set_up() -> None:
@@ -108,7 +108,7 @@ use_plain_transport()
 
 
 class _Bare:
-    """What both of Dask's servers do beside their work, and here do not."""
+    """Side tasks of both of Dask's servers, which are off here."""
 
     local_directory: str
     handlers: dict[str, Any]
@@ -133,16 +133,16 @@ class _Bare:
                 del handlers[name]
 
     async def handle_stream(self, comm: Any, extra: dict[str, Any] | None = None) -> None:
-        """Hear what comes on a stream; raises for what is no message of it.
+        """Receive what comes on a stream; raises for what is not a message of it.
 
-        What is `extra`, such as whose stream it is, stands: Dask lets a message say that it is another's.
+        What is `extra`, such as whose stream it is, is kept: Dask lets a message claim that it is another's.
         """
         extra = extra or {}
         try:
             with contextlib.suppress(CommClosedError):
                 while True:
-                    said = await comm.read()
-                    for message in said if isinstance(said, list) else [said]:
+                    received = await comm.read()
+                    for message in received if isinstance(received, list) else [received]:
                         if (op := message.pop("op")) == _STREAM_ENDS:
                             return
                         done = self.stream_handlers[op](**(message | extra))
@@ -163,17 +163,17 @@ class LeaderServer(_Bare, Scheduler):
     _HEARS = frozenset()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Hear what Dask's workers say of themselves, and do nothing with it."""
+        """Receive what Dask's workers report of themselves, and ignore it."""
         super().__init__(*args, **kwargs)
         self.faults: dict[str, str] = {}
         """What a client sent that none sends, by Dask's address of it; it is not connected any more."""
         self.stream_handlers |= dict.fromkeys(("keep-alive", "log-event", "worker-status-change"), _ignored)
 
-    async def add_worker(self, comm: Any, **said: Any) -> None:
-        """Let a client be known. Of what its Dask says nothing is used but where it listens, and how it is called."""
-        address, name, card = said.get("address"), said.get("name"), (said.get("extra") or {}).get(CARD)
+    async def add_worker(self, comm: Any, **received: Any) -> None:
+        """Register a client. Of what its Dask sends only its address and its name are used."""
+        address, name, card = received.get("address"), received.get("name"), (received.get("extra") or {}).get(CARD)
         if not isinstance(address, str) or not _ADDRESS.fullmatch(address) or not isinstance(name, str):
-            raise ValueError("it did not say where it is")
+            raise ValueError("it did not give its address")
         await super().add_worker(
             comm,
             address=address,
@@ -195,12 +195,12 @@ class LeaderServer(_Bare, Scheduler):
         )
 
     def heartbeat_worker(self, *, address: str, **_: Any) -> dict[str, Any]:
-        """Say that the leader is there. The measure of a client is what it says on its stream."""
+        """Report that the leader is there. The measure of a client is what it sends on its stream."""
         status = "OK" if address in self.workers else "missing"
         return {"status": status, "time": time.time(), "heartbeat-interval": _HEARTBEAT_S}
 
     async def handle_worker(self, comm: Any, worker: str) -> None:
-        """Hear a client that was let in, until its connection ends."""
+        """Receive from a client that was let in, until its connection ends."""
         comm.most_bytes = LARGEST_BYTES
         await super().handle_worker(comm, worker)
 

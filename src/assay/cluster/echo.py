@@ -2,7 +2,7 @@
 
 An exchange through a worker takes as long as its Python does, some milliseconds; an echo answers within tens of
 microseconds, and half of that is the bound of the reading (`assay.clocks`). `assay-engine echo` and `assay-engine ask` do
-both sides; a datagram that does not carry a MAC by the echo's key is not answered.
+both sides; a datagram without a MAC by the echo's key is not answered.
 
 A key is one echo's, made with it, and one machine's that asks: questions are numbered with the clock of who asks, and an
 echo answers no number twice. It travels by a way that is already safe, and to the engine by standard input.
@@ -27,9 +27,9 @@ from assay.running.engine import find_engine
 
 KEY_BYTES: Final = 32
 EXCHANGES: Final = 64
-"""Few milliseconds for all on a local network: some of them meet no queue and no sleeping CPU."""
+"""Few milliseconds for all on a local network: some of them find no queue and no sleeping CPU."""
 _START_WAIT_S = 30.0
-"""An echo tells its port within milliseconds; after this long, what was started is no echo."""
+"""An echo reports its port within milliseconds; after this long, what was started is no echo."""
 _ASK_WAIT_S = 30.0
 """The engine gives up by itself, after 10 s."""
 _END_WAIT_S = 3.0
@@ -37,8 +37,8 @@ _LONGEST_LINE = 1000
 _SHOWN = 300
 
 
-class _Told(msgspec.Struct):
-    """What an echo says first."""
+class _EchoAddress(msgspec.Struct):
+    """The first line of an echo."""
 
     address: str
     port: int
@@ -61,7 +61,7 @@ class Echo:
         program = find_engine()
         try:
             self._process = subprocess.Popen(
-                [program, "echo", _joined(address, 0)],
+                [program, "echo", _join(address, 0)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -73,26 +73,26 @@ class Echo:
                 f"{program} could not be started: {reason_of(error)}; the clock here cannot be asked"
             ) from error
         try:
-            told = self._begin()
+            report = self._begin()
         except BaseException:
             self.close()
             raise
-        self.address, self.port = told.address, told.port
+        self.address, self.port = report.address, report.port
 
-    def _begin(self) -> _Told:
+    def _begin(self) -> _EchoAddress:
         assert self._process.stdin is not None  # noqa: S101 - opened as pipes above
         assert self._process.stdout is not None  # noqa: S101
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+        with contextlib.suppress(BrokenPipeError):  # it has ended, with its reason
             self._process.stdin.write(self.key)
             self._process.stdin.flush()
         line = _line_of(self._process.stdout)
         try:
-            return msgspec.json.decode(line, type=_Told)
+            return msgspec.json.decode(line, type=_EchoAddress)
         except msgspec.DecodeError as error:
             self._end()
             self._log.seek(0)
-            said = _last_line(self._log.read(_LONGEST_LINE)) or f"it said {line[:_SHOWN]!r}"
-            raise RunError(f"no echo of the clock could be started: {said}") from error
+            reason = _last_line(self._log.read(_LONGEST_LINE)) or f"it printed {line[:_SHOWN]!r}"
+            raise RunError(f"no echo of the clock could be started: {reason}") from error
 
     def close(self) -> None:
         """End it; nothing answers afterwards."""
@@ -123,7 +123,7 @@ class Echo:
 
 
 def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tuple[Exchange, ...]:
-    """Ask an echo for its time so often, one question after the other.
+    """Ask an echo for its time N times, one question after the other.
 
     Returns:
         The exchanges that came through, at least one; nanoseconds of both machines' CLOCK_MONOTONIC.
@@ -131,7 +131,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
     Raises:
         RunError: No answer came, or the engine cannot ask.
     """
-    program, whom = find_engine(), _joined(address, port)
+    program, whom = find_engine(), _join(address, port)
     words = [str(program), "ask", whom, "--exchanges", str(exchanges)]
     try:
         done = subprocess.run(words, input=key, capture_output=True, timeout=_ASK_WAIT_S, check=False)
@@ -142,17 +142,17 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
             f"{program} could not be started: {reason_of(error)}; the clock of {whom} was not asked"
         ) from error
     if done.returncode != 0:
-        said = _last_line(done.stderr) or f"it ended with code {done.returncode}"
-        raise RunError(f"the clock of {whom} could not be read: {said}")
+        line = _last_line(done.stderr) or f"it ended with code {done.returncode}"
+        raise RunError(f"the clock of {whom} could not be read: {line}")
     try:
         asked = msgspec.json.decode(done.stdout, type=_Asked)
     except msgspec.DecodeError as error:
-        raise RunError(f"{program} did not say what it found when it asked {whom} for its clock: {error}") from error
+        raise RunError(f"{program} gave no result when it asked {whom} for its clock: {error}") from error
     return tuple(asked.exchanges)
 
 
-def _joined(address: str, port: int) -> str:
-    """Write address and port as one word; what is no address goes on as it is, and is refused."""
+def _join(address: str, port: int) -> str:
+    """Write address and port as one word; what is not an address goes on as it is, and is refused."""
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(address).version == 6:
             return f"[{address}]:{port}"
@@ -173,6 +173,6 @@ def _line_of(stream: IO[bytes]) -> bytes:
     return line
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode(errors="replace").strip().splitlines()
+def _last_line(line: bytes) -> str:
+    lines = line.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("assay-engine: ")[:_SHOWN] if lines else ""

@@ -1,6 +1,6 @@
-"""What is an n-th part of a Plan: of its files, of what it counts, and of its rates?
+"""Compute the n-th part of a Plan: of its files, counts and rates.
 
-A whole number is divided with its remainder spread: of `total`, client i of n has `total // n`, and one more where i
+A whole number is divided with its remainder distributed: of `total`, client i of n has `total // n`, and one more where i
 < total mod n, so that nothing is lost or done twice. Rates are divided by n. Workers, queue depths, sizes of files
 and of operations, times and shares stay as they are: n clients have n times the workers. What all workers do together
 is that of the whole Plan; a count of each worker (`of = "each"`) is divided too.
@@ -57,7 +57,7 @@ def part(plan: Plan, number: int, clients: int) -> Plan:
 
 
 def split(total: int, number: int, clients: int) -> int:
-    """Divide a whole number with its remainder spread over the first clients."""
+    """Divide a whole number with its remainder distributed over the first clients."""
     return total // clients + (number < total % clients)
 
 
@@ -69,7 +69,7 @@ def existing_files(file_set: FileSet) -> int:
 
 
 def _check_own_files(plan: Plan, clients: int) -> None:
-    """Refuse where workers that have a file each would come to have one together."""
+    """Refuse where workers with a file each would then share one."""
     files = {file_set.name: file_set.files for file_set in plan.file_sets}
     for phase in plan.phases:
         for job in phase.jobs:

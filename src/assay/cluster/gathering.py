@@ -1,4 +1,4 @@
-"""From the clients that a command line asks for to a crew that is there."""
+"""Connect the clients that a command line asks for."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from assay.bundle.client_set import Role
 from assay.cluster.asked import ClientsAsked
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 from assay.cluster.left_folders import LEADERS
 from assay.errors import RunError
 from assay.own_files import scratch_place
@@ -23,15 +23,15 @@ JOIN_S = 120.0
 
 
 @contextlib.contextmanager
-def gathered(
-    asked: ClientsAsked, told: Callable[[str], None], progress: Callable[[str], None] | None = None
-) -> Iterator[Crew]:
-    """Start the workers that are asked for, wait for all, and give the crew; at the end nothing of it is left.
+def connect(
+    asked: ClientsAsked, report: Callable[[str], None], progress: Callable[[str], None] | None = None
+) -> Iterator[Connection]:
+    """Start the workers that are asked for, wait for all, and give their connection; at the end nothing of it is left.
 
     Args:
         asked: Who.
-        told: Is given a line on what happens.
-        progress: Is given who has joined so far, again and again; None: as `told`.
+        report: Receives a line on what happens.
+        progress: Receives who has joined so far, repeatedly; None: as `report`.
 
     Raises:
         InputError: the extra that this needs is not installed.
@@ -56,7 +56,7 @@ def gathered(
                 hosts,
                 folder,
                 roles,
-                told,
+                report,
                 ssh_user=asked.ssh_user,
                 insecure_as_root=asked.is_insecure and os.geteuid() == 0,
             )
@@ -65,20 +65,20 @@ def gathered(
         def waiting(line: str | None = None) -> None:
             """Give up where a worker could not be started, or has ended before it joined."""
             if faults := launched.faults():
-                said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
-                raise RunError(f"{NOT_STARTED}. {said}. {NOTHING_MEASURED}")
+                reasons = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
+                raise RunError(f"{NOT_STARTED}. {reasons}. {NOTHING_MEASURED}")
             if line is not None:
-                (progress or told)(line)
+                (progress or report)(line)
 
         waiting()
         if asked.join:
             longest = format_seconds(asked.join_wait_s)
-            told(f"waiting up to {longest} for {asked.clients} workers: assay worker --join {lead.join_file}")
-            crew = lead.gather(asked.clients, asked.join_wait_s, told, waiting)
+            report(f"waiting up to {longest} for {asked.clients} workers: assay worker --join {lead.join_file}")
+            connection = lead.gather(asked.clients, asked.join_wait_s, report, waiting)
         else:
-            crew = lead.gather(roles, JOIN_S, told, waiting)
+            connection = lead.gather(roles, JOIN_S, report, waiting)
         launched.report_faults()
-        opened.callback(crew.close)
+        opened.callback(connection.close)
         if asked.has_echo:
-            crew.use_echoes()
-        yield crew
+            connection.use_echoes()
+        yield connection

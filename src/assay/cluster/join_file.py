@@ -1,6 +1,6 @@
 """The join folder: what a client needs to find the leader of a run and to be let in.
 
-`join.json` has the leader's address and names the two PEM files beside it; the folder as a whole is what a launcher copies
+`join.json` has the leader's address and names the two PEM files next to it; the folder as a whole is what a launcher copies
 to a machine. It is closed to all but its owner (0700, files 0600): who can read the key can have the clients do anything.
 
 Whoever joins reads what may have been written by others: with limits, and without following a link.
@@ -46,11 +46,11 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     """Of the leader: `tls://IP:PORT`, or `tcp://` on loopback alone."""
     certificate: str | None
-    """Name of the PEM file beside this one; None without encryption, as `key`."""
+    """Name of the PEM file next to this one; None without encryption, as `key`."""
     key: str | None
     assay_version: str
     token: str
-    """What client and leader show each other, so that each knows it was meant; without encryption that is all there is."""
+    """What client and leader show each other, so that each can check the other; without encryption that is all there is."""
 
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have written."""
@@ -61,10 +61,10 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError("a text is too long")
         protocol, host, port = _parts(self.address)
         if not 0 < port < 1 << 16:
-            raise ValueError(f"there is no port {port}")
+            raise ValueError(f"no valid port {port}")
         files = (self.certificate, self.key)
         if protocol == "tls" and not all(name is not None and is_plain(name) for name in files):
-            raise ValueError("it names no files of a certificate and a key beside it")
+            raise ValueError("it names no files of a certificate and a key next to it")
         if protocol == "tcp" and (any(files) or not is_loopback(host)):
             raise ValueError("without encryption only clients on the leader's own machine can join")
 
@@ -83,7 +83,7 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
 def _parts(address: str) -> tuple[str, str, int]:
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        raise ValueError(f"'{address[:_LONGEST_TEXT]}' is no address of a leader")
+        raise ValueError(f"'{address[:_LONGEST_TEXT]}' is not an address of a leader")
     protocol, ipv6, ipv4, port = match.groups()
     return protocol, str(ipaddress.ip_address(ipv6 or ipv4)), int(port)
 
@@ -103,7 +103,7 @@ class JoinFolder:
     """A join folder as its leader makes it, and takes it away.
 
     It is opened once, and all is done from there: whatever others put in its place is not written to. A lock on it
-    (flock(2)) says that its leader lives, and goes with the leader, however that ends.
+    (flock(2)) shows that its leader lives, and goes with the leader, however that ends.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -125,12 +125,12 @@ class JoinFolder:
             self._place: int | None = os.open(folder, FOLDER_FLAGS)
         except OSError as error:
             raise InputError(
-                f"{folder} is no directory ({reason_of(error)}); name a folder of your own for the key of the run"
+                f"{folder} is not a directory ({reason_of(error)}); name a folder of your own for the key of the run"
             ) from error
         facts = os.fstat(self._place)
         if facts.st_uid != os.geteuid() or facts.st_mode & _FOR_OTHERS:
             close(self._place)
-            raise InputError(f"{folder} is not closed to others, and the key of the run is to lie there: chmod 700 it")
+            raise InputError(f"{folder} is open to others, and the key of the run is stored there: chmod 700 it")
         with contextlib.suppress(OSError):  # of another leader that lives, or a file system without locks
             fcntl.flock(self._place, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._files: list[str] = []
@@ -175,17 +175,17 @@ class JoinFolder:
 
 
 def read_join(path: Path) -> tuple[JoinFile, Path]:
-    """Read a join file, named itself or by its folder, and check the PEMs beside it; gives the folder, too.
+    """Read a join file, named itself or by its folder, and check the PEMs next to it; gives the folder, too.
 
     Raises:
         FileNotFoundError: it is not there.
-        InputError: it is no join file, or what is there belongs to somebody else or is open to others.
+        InputError: it is not a join file, or what is there belongs to somebody else or is open to others.
     """
     path = path / JOIN if path.is_dir() else path
     try:
         join = decode(_read(path), JoinFile)
     except ValueError as error:
-        raise InputError(f"{path}: is no join file of assay ({error})") from error
+        raise InputError(f"{path}: is not a join file of assay ({error})") from error
     for name in (join.certificate, join.key):
         if name is not None:
             _read(path.parent / name)
@@ -198,11 +198,13 @@ def _read(path: Path) -> bytes:
         try:
             facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode):
-                raise InputError(f"{path} is no regular file; name the join.json of a run")
+                raise InputError(f"{path} is not a regular file; name the join.json of a run")
             if facts.st_uid not in {os.geteuid(), 0}:
-                raise InputError(f"{path} belongs to another user, whom this client would obey; copy the folder first")
+                raise InputError(
+                    f"{path} belongs to another user, who could control this client; copy the folder first"
+                )
             if facts.st_mode & _FOR_OTHERS:
-                raise InputError(f"{path} is open to others, who could have this client do anything: chmod 600 it")
+                raise InputError(f"{path} is open to others, who could control this client: chmod 600 it")
             data = os.read(descriptor, _MOST_BYTES + 1)
         finally:
             os.close(descriptor)

@@ -63,14 +63,14 @@ class KeptRun:
             RunError: there is one already, or it cannot be made.
         """
         if not _is_run_id(run_id):
-            raise RunError(f"{run_id[:64]!r} can be no run's name")
+            raise RunError(f"{run_id[:64]!r} is not a valid run name")
         kept = cls(root / run_id / name)
         try:
             kept._make_folders(root)
             write_synced(kept.folder / PLAN, _NEW, 0o600, plan.to_json() + b"\n")
         except FileExistsError as error:
             raise RunError(
-                f"{kept.folder} is there already: another client of this name, or this run once more"
+                f"{kept.folder} already exists: another client of this name, or this run once more"
             ) from error
         except OSError as error:
             raise RunError(f"{kept.folder}: cannot be made: {reason_of(error)}. Nothing was measured") from error
@@ -112,15 +112,15 @@ class KeptRun:
         return self.folder / LOG
 
     def piece(self, offset: int, count: int) -> bytes:
-        """Read so many bytes of the stream, or what there is of them; raises OSError."""
-        with self._opened() as file:
+        """Read N bytes of the stream, or what there is of them; raises OSError."""
+        with self._open() as file:
             file.seek(offset)
             return file.read(min(count, LARGEST_PIECE_BYTES))
 
     def digest(self) -> StreamDigest:
         """Hash the stream; raises OSError, and RunError while its engine still writes to it."""
         digest, size_bytes = hashlib.sha256(), 0
-        with self._opened() as file:
+        with self._open() as file:
             if is_being_written(file.fileno()):
                 raise RunError("its engine is still at work")
             while chunk := file.read(_CHUNK_BYTES):
@@ -130,14 +130,14 @@ class KeptRun:
 
     def is_being_written(self) -> bool:
         """Whether an engine still has the stream as its standard output; raises OSError."""
-        with self._opened() as file:
+        with self._open() as file:
             return is_being_written(file.fileno())
 
-    def _opened(self) -> OnlyRead:
+    def _open(self) -> OnlyRead:
         return OnlyRead(io.FileIO(os.open(self.stream, _READ)))
 
     def remove(self) -> None:
-        """Remove what is known to be here, and the folders above where nothing else is in them; raises OSError.
+        """Remove the run, and the folders above where nothing else is in them; raises OSError.
 
         The stream goes last: while it is there, `find` finds the folder, and it can be removed again.
         """

@@ -34,7 +34,7 @@ class KeptStream:
         return f"{self.run_id}, client {self.client} ({format_bytes(self.bytes)}, {format_seconds(self.age_s)} old)"
 
 
-def kept_streams(root: Path) -> Iterator[KeptStream]:
+def list_kept(root: Path) -> Iterator[KeptStream]:
     """Give all that is kept in a folder, by run and client; what does not look like it is passed over."""
     for run in _folders(root):
         for client in _folders(run) if is_plain(run.name) else ():
@@ -64,9 +64,9 @@ def _folders(path: Path) -> list[Path]:
         return []
 
 
-def told_of(root: Path) -> str:
-    """Say in a line what is kept; nothing where nothing is."""
-    found = list(kept_streams(root))
+def summarize_kept(root: Path) -> str:
+    """Describe in a line what is kept; empty where nothing is."""
+    found = list(list_kept(root))
     if not found:
         return ""
     runs = list(dict.fromkeys(one.run_id for one in found))
@@ -78,14 +78,14 @@ def told_of(root: Path) -> str:
 
 
 def remove_older(root: Path, age_s: float) -> Iterator[tuple[str, bool]]:
-    """Remove what is older, and say of each what became of it, and whether that is a failure.
+    """Remove what is older, and report for each the outcome, and whether that is a failure.
 
     Raises:
         InputError: it may be about to be fetched at such an age.
     """
     if age_s < LEAST_AGE_S:
         raise InputError(f"--kept: what is younger than {format_seconds(LEAST_AGE_S)} may be about to be fetched")
-    for one in kept_streams(root):
+    for one in list_kept(root):
         if one.age_s < age_s:
             yield f"{one}: left, because it is younger", False
         elif one.is_being_written:

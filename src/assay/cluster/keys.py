@@ -12,8 +12,9 @@ import datetime as dt
 from assay.errors import RunError
 
 _AROUND = dt.timedelta(days=3650)
-"""A certificate is good so long before and after now: clocks of a laboratory may be far off, and its key is gone when the
-run is over."""
+"""A certificate is valid for this long before and after now: clocks may be far off, and its key is gone when the run is
+over.
+"""
 _NAME = "assay-run"
 
 

@@ -1,8 +1,8 @@
 """Start a worker on every host of a run, and end what was started.
 
-All hosts at once, each for itself: one that cannot be reached, or lacks Assay, is a fault, and does not stop the
+All hosts at once, each for itself: one that cannot be reached, or has no Assay, is a fault, and does not stop the
 others; whether a run begins without it is for whoever leads the run. What is started here ends here, whatever happens: by
-`close`, and where this process dies, because the shells that hold the workers hear it.
+`close`, and where this process dies, because the shells that hold the workers notice it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from assay.errors import AssayError, InputError
 
 AT_ONCE: Final = 64
 """Connections that are being made at a time: each is two key agreements and a Python there."""
-_TELL_S: Final = 2.0
+_REPORT_S: Final = 2.0
 _POLL_S: Final = 0.05
 CURE: Final = "pip install 'assay[cluster]'"
 
@@ -35,17 +35,17 @@ class _Worker(Protocol):
         """Start it; raises HostError."""
 
     async def ended(self) -> str:
-        """Wait until it has ended, and say how."""
+        """Wait until it has ended, and return how."""
 
     async def close(self) -> str:
-        """End it; say what could not be ended, or nothing."""
+        """End it; return what could not be ended, or nothing."""
 
 
 def launch(
     hosts: Sequence[HostSpec],
     join_folder: Path,
     roles: Mapping[str, Role],
-    told: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     ssh_user: str | None = None,
     insecure_as_root: bool = False,
@@ -56,8 +56,8 @@ def launch(
         hosts: Where, each with a name of its own.
         join_folder: With `join.json` and what it names, for the workers; it is copied to hosts that ssh reaches.
         roles: What each is there for, by name; who is not in it makes load.
-        told: Is given a line on what goes on: how many are up, and what could not be ended or removed.
-        ssh_user: Who to be there, where the host does not say.
+        report: Receives a line on the progress: how many are up, and what could not be ended or removed.
+        ssh_user: User on the host, where the host sets none.
         insecure_as_root: Whether workers may be root's without keys.
 
     Raises:
@@ -82,7 +82,7 @@ def launch(
         for host in hosts
     ]
     workers = {host.name: _worker(host, ssh_user) for host in hosts}
-    launched = Launched(workers, told)
+    launched = Launched(workers, report)
     try:
         launched.start(orders)
     except BaseException:
@@ -106,10 +106,10 @@ def _worker(host: HostSpec, ssh_user: str | None) -> _Worker:
 class Launched:
     """Workers that were started. As a context manager it ends them."""
 
-    def __init__(self, workers: Mapping[str, _Worker], told: Callable[[str], None]) -> None:
+    def __init__(self, workers: Mapping[str, _Worker], report: Callable[[str], None]) -> None:
         """Nothing is started yet."""
         self._workers = workers
-        self._told = told
+        self._report = report
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._faults: dict[str, str] = {}
         self._up = 0
@@ -126,17 +126,17 @@ class Launched:
 
     def faults(self) -> Mapping[str, str]:
         """Why a host has no worker, or has none any more, with its last words; by name."""
-        self._tell()
+        self._report_lines()
         return dict(self._faults)
 
     def report_faults(self) -> None:
-        """From now on tell each fault as it comes: whoever starts a run is done with asking for them."""
+        """From now on report each fault as it comes: whoever starts a run no longer asks for them."""
         self._reports_faults = True
         for name, fault in self._faults.items():
             self._lines.put(f"{name}: {fault}")
 
     def close(self) -> None:
-        """End the workers and remove what was copied to them; what could not be is told. Never raises an Exception."""
+        """End the workers and remove what was copied to them; what could not be is reported. Never raises an Exception."""
         if self._is_closing:
             return
         self._is_closing = True
@@ -145,7 +145,7 @@ class Launched:
                 self._wait(self._close_all())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_TELL_S)
+            self._thread.join(_REPORT_S)
             if not self._thread.is_alive():
                 self._loop.close()
 
@@ -160,25 +160,25 @@ class Launched:
         self.close()
 
     def _wait(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for work in the loop's thread, and pass on in this one what is to be told."""
+        """Wait for work in the loop's thread, and pass on the messages in this one."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        told_s, told_up = time.monotonic(), self._up
+        reported_s, reported_up = time.monotonic(), self._up
         while True:
             with contextlib.suppress(TimeoutError):
                 future.exception(_POLL_S)
-            self._tell()
+            self._report_lines()
             if future.done():
                 future.result()
                 return
-            if time.monotonic() - told_s > _TELL_S:
-                told_s = time.monotonic()
-                if self._up != told_up and not self._is_closing:
-                    told_up = self._up
-                    self._told(f"{self._up} of {len(self._workers)} workers are started")
+            if time.monotonic() - reported_s > _REPORT_S:
+                reported_s = time.monotonic()
+                if self._up != reported_up and not self._is_closing:
+                    reported_up = self._up
+                    self._report(f"{self._up} of {len(self._workers)} workers are started")
 
-    def _tell(self) -> None:
+    def _report_lines(self) -> None:
         while not self._lines.empty():
-            self._told(self._lines.get())
+            self._report(self._lines.get())
 
     async def _start_all(self, orders: Sequence[WorkerOrder]) -> None:
         at_once = asyncio.Semaphore(AT_ONCE)
@@ -191,7 +191,7 @@ class Launched:
             try:
                 await worker.start(order)
             except AssayError as fault:
-                self._say(order.name, str(fault))
+                self._note_fault(order.name, str(fault))
                 await self._close_one(order.name)
                 return
         self._up += 1
@@ -200,10 +200,10 @@ class Launched:
     async def _watch(self, name: str) -> None:
         how = await self._workers[name].ended()
         if not self._is_closing:
-            self._say(name, how)
+            self._note_fault(name, how)
             await self._close_one(name)
 
-    def _say(self, name: str, fault: str) -> None:
+    def _note_fault(self, name: str, fault: str) -> None:
         self._faults[name] = fault
         if self._reports_faults:
             self._lines.put(f"{name}: {fault}")

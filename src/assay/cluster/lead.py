@@ -16,24 +16,24 @@ from typing import Final, Self
 
 from assay.bundle.client_set import MOST_CLIENTS, Role
 from assay.cluster.addresses import in_uri, is_loopback, only_address, own_address
-from assay.cluster.dask_crew import DaskCrew
+from assay.cluster.dask_connection import DaskConnection
 from assay.cluster.dask_parts import LeaderServer, Security
+from assay.cluster.host_list import HostList, admit_expected
 from assay.cluster.join_file import JOIN, JoinFile, JoinFolder, new_join
 from assay.cluster.keys import make_keys
 from assay.cluster.leader_loop import LeaderLoop
-from assay.cluster.roster import Roster, expected_by
 from assay.cluster.security import open_security, security_by
 from assay.errors import InputError, RunError, reason_of
 
 _LOOK_S: Final = 0.1
 _SOON_S: Final = 0.5
-_TELL_S: Final = 2.0
+_REPORT_S: Final = 2.0
 """Time between two words about who is still missing, where somebody came meanwhile, and where nobody did."""
 _NAMED_AT_MOST: Final = 8
 _CLOSING_S: Final = 10.0
 _FILES_EACH: Final = 7
 """Of a leader for one client: connections for its stream, its heartbeats, what is asked, and one more in passing; one of ssh
-or three pipes of a worker here; and the file of what it said."""
+or three pipes of a worker here; and the file of its output."""
 _PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:]*):(?P<port>[0-9]{1,5})")
 
 
@@ -45,7 +45,7 @@ class Lead:
 
         Args:
             address: IP address or interface of this machine, and `:PORT` where a port is to be kept to; None: the one
-                address that this machine has beside loopback.
+                address that this machine has besides loopback.
             join_folder: Where the key and `join.json` are put.
             insecure: Without encryption; for clients on this machine alone.
 
@@ -55,15 +55,15 @@ class Lead:
         self._host, self._port = _host_and_port(address, is_local=insecure)
         if insecure and not is_loopback(self._host):
             raise InputError(
-                f"without encryption anybody in the network of {self._host} could have the clients do anything; leave "
+                f"without encryption anybody in the network of {self._host} could control the clients; leave "
                 "--insecure out, or use 127.0.0.1 with clients on this machine alone"
             )
         self._is_insecure = insecure
         self._folder_path = join_folder
         self._opened = contextlib.ExitStack()
-        self._crew: DaskCrew | None = None
+        self._connection: DaskConnection | None = None
         self._loop: LeaderLoop
-        self._roster: Roster
+        self._host_list: HostList
         self._server: LeaderServer
         self._folder: JoinFolder
         self.join: JoinFile
@@ -85,7 +85,7 @@ class Lead:
             self._loop = LeaderLoop()
             self._loop.start()
             opened.callback(self._loop.stop, _CLOSING_S)
-            self._roster = Roster()
+            self._host_list = HostList()
             try:
                 self._server = self._loop.call(self._listen(security))
             except OSError as error:
@@ -94,7 +94,7 @@ class Lead:
                 ) from error
             opened.callback(self._close_server)
             self.join = new_join(self._server.address, is_encrypted=not self._is_insecure)
-            self._loop.now(lambda: self._roster.attach(self._server, self.join))
+            self._loop.now(lambda: self._host_list.attach(self._server, self.join))
             self._folder.write_join(self.join)
             self._opened = opened.pop_all()
         return self
@@ -107,7 +107,7 @@ class Lead:
             security=security,
             dashboard=False,
             extensions={},
-            plugins=(self._roster,),
+            plugins=(self._host_list,),
         )
         try:
             await server
@@ -115,53 +115,53 @@ class Lead:
             if isinstance(error.__cause__, OSError):
                 raise error.__cause__ from None
             raise
-        self._watching = asyncio.create_task(self._roster.watch())
+        self._watching = asyncio.create_task(self._host_list.watch())
         return server
 
     def gather(
         self,
         expected: Mapping[str, Role] | int,
         timeout_s: float,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
         progress: Callable[[str], None] | None = None,
-    ) -> DaskCrew:
+    ) -> DaskConnection:
         """Wait until all have joined, and let nobody else in.
 
         Args:
             expected: Names with roles, in the order in which the user named them, or how many of any name.
             timeout_s: How long to wait.
-            told: Is given a line on each client that is refused, and when all have joined.
-            progress: Is given who has joined, now and then; None: as `told`.
+            report: Receives a line on each client that is refused, and when all have joined.
+            progress: Receives who has joined, now and then; None: as `report`.
 
         Raises:
             RunError: somebody did not come, or was refused; the text names whom, and why.
         """
         count = expected if isinstance(expected, int) else len(expected)
         if not 0 < count <= MOST_CLIENTS:
-            raise InputError(f"these are {count} clients; 1 to {MOST_CLIENTS} are a set")
+            raise InputError(f"these are {count} clients; a run has 1 to {MOST_CLIENTS}")
         if (most := _allow_files() // _FILES_EACH) < count:
             raise RunError(
                 f"{count} clients need more open files than are allowed, which suffice for {most} (ulimit -n)"
             )
-        self._loop.now(lambda: self._roster.expect(expected_by(expected)))
+        self._loop.now(lambda: self._host_list.expect(admit_expected(expected)))
         give_up_s = time.monotonic() + timeout_s
-        telling = _Telling(expected, told, progress or told)
-        while not self._loop.now(lambda: self._roster.shut(expected)):
-            there, refused = self._loop.now(lambda: (self._there(expected), dict(self._roster.refused)))
+        telling = _Telling(expected, report, progress or report)
+        while not self._loop.now(lambda: self._host_list.shut(expected)):
+            there, refused = self._loop.now(lambda: (self._there(expected), dict(self._host_list.refused)))
             telling.look(there, refused)
             if time.monotonic() > give_up_s:
                 raise RunError(telling.missing(there, timeout_s))
             time.sleep(_LOOK_S)
-        names = self._loop.now(lambda: tuple(self._roster.by_name))
+        names = self._loop.now(lambda: tuple(self._host_list.by_name))
         telling.all_there(self._loop.now(lambda: self._there(expected)))
         self._folder.remove()
         ordered = sorted(names, key=_natural) if isinstance(expected, int) else tuple(expected)
-        self._crew = DaskCrew(self._loop, self._roster, self._server, ordered, self._opened.close)
-        return self._crew
+        self._connection = DaskConnection(self._loop, self._host_list, self._server, ordered, self._opened.close)
+        return self._connection
 
     def _there(self, expected: Mapping[str, Role] | int) -> tuple[str, ...]:
-        """Name those of whom so many are expected, or all."""
-        return self._roster.loads() if isinstance(expected, int) else tuple(self._roster.by_name)
+        """Name those of whom N are expected, or all."""
+        return self._host_list.loads() if isinstance(expected, int) else tuple(self._host_list.by_name)
 
     def _close_server(self) -> None:
         async def close() -> None:
@@ -175,54 +175,54 @@ class Lead:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Let clients go, stop listening, and remove the key."""
-        if self._crew is None:
-            # Nobody leads them: without a crew they only waited.
+        if self._connection is None:
+            # Nobody leads them: without a connection they only waited.
             with contextlib.suppress(Exception):
-                self._loop.now(self._roster.close_softly)
+                self._loop.now(self._host_list.close_softly)
             self._opened.close()
         else:
-            self._crew.close()
+            self._connection.close()
 
 
 def _allow_files() -> int:
-    """Allow this process as many open files as it may have, and say how many."""
+    """Allow this process as many open files as it may have, and return how many."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most if most != resource.RLIM_INFINITY else _FILES_EACH * MOST_CLIENTS
 
 
 class _Telling:
-    """Says who has come and who is missing, once each, and again now and then."""
+    """Report who has come and who is missing, once each, and again now and then."""
 
     def __init__(
-        self, expected: Mapping[str, Role] | int, told: Callable[[str], None], progress: Callable[[str], None]
+        self, expected: Mapping[str, Role] | int, report: Callable[[str], None], progress: Callable[[str], None]
     ) -> None:
         self._expected, self._progress = expected, progress
         self._count = expected if isinstance(expected, int) else len(expected)
-        self._told = told
-        self._said = 0
-        self._told_s = time.monotonic()
+        self._report = report
+        self._last_count = 0
+        self._reported_s = time.monotonic()
         self._refused: dict[str, str] = {}
 
     def look(self, there: tuple[str, ...], refused: Mapping[str, str]) -> None:
-        """Say what is new; raises RunError where one that is needed was refused."""
+        """Report what is new; raises RunError where one that is needed was refused."""
         for name, reason in refused.items():
             if self._refused.get(name) == reason:
                 continue
             self._refused[name] = reason
             if not isinstance(self._expected, int) and name in self._expected:
                 raise RunError(f"client '{name}' was refused: {reason}. Nothing was measured")
-            self._told(f"a client called '{name}' was refused: {reason}")
+            self._report(f"a client called '{name}' was refused: {reason}")
         now_s = time.monotonic()
-        if now_s - self._told_s > (_SOON_S if len(there) != self._said else _TELL_S):
-            self._progress(f"{self._joined(there)}{self._still(there)}")
-            self._said, self._told_s = len(there), now_s
+        if now_s - self._reported_s > (_SOON_S if len(there) != self._last_count else _REPORT_S):
+            self._progress(f"{self._joined_line(there)}{self._still(there)}")
+            self._last_count, self._reported_s = len(there), now_s
 
     def all_there(self, names: tuple[str, ...]) -> None:
-        """Say that it is done."""
-        self._told(self._joined(names))
+        """Report the end."""
+        self._report(self._joined_line(names))
 
-    def _joined(self, there: tuple[str, ...]) -> str:
+    def _joined_line(self, there: tuple[str, ...]) -> str:
         names = f": {_listed(sorted(there, key=_natural))}" if there else ""
         return f"{len(there)} of {self._count} clients have joined{names}"
 
@@ -231,17 +231,17 @@ class _Telling:
         return f"; waiting for {_listed(missing)}" if missing else ""
 
     def missing(self, there: tuple[str, ...], timeout_s: float) -> str:
-        """Say who did not come."""
+        """Report who did not come."""
         who = (
             f"{self._count - len(there)} of {self._count} clients"
             if isinstance(self._expected, int)
             else _listed([name for name in self._expected if name not in there])
         )
-        present = f"; {self._joined(there)}" if there else ""
+        present = f"; {self._joined_line(there)}" if there else ""
         others = "".join(f"; '{name}' was refused: {reason}" for name, reason in list(self._refused.items())[:3])
         return (
             f"{who} did not join in {timeout_s:g} s{present}{others}. Nothing was measured; does 'assay worker' run there, "
-            "and is the way from there to this machine open?"
+            "and is the network path from there to this machine open?"
         )
 
 
@@ -263,5 +263,5 @@ def _host_and_port(address: str | None, *, is_local: bool) -> tuple[str, int]:
         return own_address(address), 0
     port = int(match["port"])
     if not 0 < port < 1 << 16:
-        raise InputError(f"{address}: there is no port {port}")
+        raise InputError(f"{address}: no valid port {port}")
     return own_address(match["host"].strip("[]")), port

@@ -54,12 +54,12 @@ def remove_left(root: Path, only: str | None = None) -> Iterator[str]:
             except OSError:
                 continue
             try:
-                yield from _removed(place, root / name, is_named_so=is_named_so)
+                yield from _remove(place, root / name, is_named_so=is_named_so)
             finally:
                 close(place)
 
 
-def _removed(place: int, path: Path, *, is_named_so: bool) -> Iterator[str]:
+def _remove(place: int, path: Path, *, is_named_so: bool) -> Iterator[str]:
     facts = os.fstat(place)
     if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) != stat.S_IRWXU:
         return
@@ -87,7 +87,7 @@ def _is_held(place: int, path: Path) -> bool:
     """Whether somebody lives who removes it, or may still need it."""
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # a leader has it, or nobody can know
+    except OSError:  # a leader has it, or the state is unknown
         return True
     holder = _read(place, HOLDER).split()
     if len(holder) == 2 and _start_time(holder[0].decode(errors="replace")) == holder[1]:

@@ -52,11 +52,11 @@ class LocalWorker:
         await self._shell.start(order.arguments(str(order.folder)))
 
     async def ended(self) -> str:
-        """Wait until it has ended, and say how."""
+        """Wait until it has ended, and return how."""
         return await self._shell.ended()
 
     async def close(self) -> str:
-        """End it; say what could not be ended, or nothing."""
+        """End it; return what could not be ended, or nothing."""
         self._shell.end()
         process, self._process = self._process, None
         if process is None:

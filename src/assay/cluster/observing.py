@@ -1,4 +1,4 @@
-"""What an observer does: nothing, in the same phases, so that its machine's counters are on record beside the load's."""
+"""What an observer does: nothing, in the same phases, so that its machine's counters are recorded with the load's."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from assay.plan import Fixed, Job, Loop, Phase, Plan, Stop, Think
 
 JOB = "observe"
 _NAP_S = 0.2
-"""How long it sleeps at a time: it ends a phase as soon as it is told to."""
+"""How long it sleeps at a time: it ends a phase as soon as it is asked to."""
 
 
 def observers_plan(plan: Plan) -> Plan:

@@ -1,8 +1,8 @@
 """For whom is not waited any longer, by how far the others are: no client can hold a run without end.
 
-A client is waited for while it is behind at least half of the others. All the time that a run waits for it counts together,
-over all phases, against the time that the run took otherwise. Who has said its last line has nothing left to do. Times are
-of the leader's own loop: that in which it stood still is nobody's.
+A client is waited for while it is behind at least half of the others. All the time that a run waits for it counts
+together, over all phases, against the time that the run took otherwise. A client whose last line has come has nothing
+left to do. Times are of the leader's own loop: time in which the leader was stopped counts for nobody.
 """
 
 import dataclasses
@@ -12,11 +12,11 @@ from typing import Final
 from assay.units import format_seconds
 
 IDLE_S: Final = 600.0
-"""So long in all, or as long as the run took otherwise, may a client show no work while it is waited for."""
+"""Total time, or the time of the run otherwise, for which a client may show no work while it is waited for."""
 SHOWS_S: Final = 60.0
-"""So long it shows work after it has said something of it."""
+"""Time for which it counts as working after an event of work."""
 BEHIND_S: Final = 3600.0
-"""So long in all it is waited for, or `TIMES` as long as the run took otherwise."""
+"""Total time for which it is waited for, or `TIMES` as long as the run took otherwise."""
 TIMES: Final = 6
 OVER_S: Final = 60.0
 """From the last line of a client to its word that its engine has ended; from the end of all loads to that of observers."""
@@ -38,7 +38,7 @@ class Standing:
     is_there: bool
     """Whether anything is still to come of it; who is lost is not given at all."""
     is_over: bool
-    """Whether it has said its last line."""
+    """Whether its last line has come."""
     is_load: bool
 
 
@@ -51,7 +51,7 @@ class _Seen:
     """For how long it was waited for, and for how long of it without work."""
     idle_s: float = 0.0
     over_s: float | None = None
-    """Since when it has said all."""
+    """The time of its last line."""
 
 
 class Patience:
@@ -72,14 +72,14 @@ class Patience:
         self._looked_s = monotonic_s
 
     def ends_stop(self, *, is_stopping: bool, is_ended: bool) -> bool:
-        """Whether a run that is being stopped has been for so long that engines are to be killed."""
+        """Whether a run has been stopping for long enough to kill its engines."""
         if is_stopping and self._stop_s is None:
             self._stop_s = self._now_s
         if is_ended and self._kill_s is None:
             self._kill_s = self._now_s
         return self._stop_s is not None and not is_ended and self._now_s - self._stop_s > STOP_S
 
-    def given_up(self, clients: Mapping[str, Standing]) -> Iterator[tuple[str, str]]:
+    def give_up(self, clients: Mapping[str, Standing]) -> Iterator[tuple[str, str]]:
         """Name those that are not waited for any longer, with the reason."""
         for name, one in clients.items():
             self._note(name, one, clients)
@@ -104,17 +104,13 @@ class Patience:
     def _why(self, seen: _Seen, *, has_loads: bool, is_load: bool) -> str:
         now_s = self._now_s
         if self._kill_s is not None and now_s - self._kill_s > KILL_S:
-            return f"its engine was to end at once, and it did not say so for {format_seconds(KILL_S)}"
+            return f"its engine was to end at once, and did not report its end for {format_seconds(KILL_S)}"
         if seen.over_s is not None and now_s - seen.over_s > OVER_S and (is_load or not has_loads):
-            return (
-                f"it did not say for {format_seconds(OVER_S)} that its engine has ended, which had nothing left to do"
-            )
+            return f"it did not report the end of its engine for {format_seconds(OVER_S)}, although no work was left"
         others_s = now_s - seen.waited_s
         if seen.idle_s > max(IDLE_S, others_s):
             waited, idle = format_seconds(seen.waited_s), format_seconds(seen.idle_s)
-            return f"the others waited {waited} for it, {idle} without any work"
+            return f"the others waited {waited} for it, {idle} of that without any work"
         if seen.waited_s > max(BEHIND_S, TIMES * others_s):
-            return (
-                f"the others waited {format_seconds(seen.waited_s)} for it, and {format_seconds(others_s)} for all else"
-            )
+            return f"the others waited {format_seconds(seen.waited_s)} for it, and {format_seconds(others_s)} otherwise"
         return ""

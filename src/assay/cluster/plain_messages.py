@@ -13,7 +13,7 @@ _VARIABLE: Final = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8
     0xDA: (2, 0),
     0xDB: (4, 0),
 }
-"""Bytes of the length, and bytes beside it, of text, bytes and extensions."""
+"""Bytes of the length, and bytes in addition, of text, bytes and extensions."""
 _FIXED: Final = {0xC0: 0, 0xC1: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8} | {
     0xD0: 1,
     0xD1: 2,

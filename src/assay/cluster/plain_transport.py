@@ -20,9 +20,9 @@ from tornado.iostream import StreamClosedError
 from assay.cluster.plain_messages import decode
 
 LARGEST_BYTES: Final = 32 << 20
-"""Of a message: a Plan, a piece of a stream, or what a client had to say while the network stood still."""
+"""Of a message: a Plan, a piece of a stream, or what a client had queued while the network was stopped."""
 FIRST_BYTES: Final = 1 << 20
-"""The same of whoever connects, before it is known who that is."""
+"""The same of whoever connects, before it is identified."""
 _LENGTH: Final = struct.Struct("Q")
 _ONE_FRAME: Final = struct.Struct("QQ")
 
@@ -36,9 +36,9 @@ class _Plain:
 
     stream: Any
     most_bytes = FIRST_BYTES
-    """Of one message; whoever knows the other side allows more."""
+    """Of one message; an identified peer is allowed more."""
     refused: str | None = None
-    """What came that is no message, after which the connection is closed."""
+    """What came that is not a message, after which the connection is closed."""
 
     async def read(self, deserializers: object = None) -> Any:  # noqa: ARG002 - Dask's: how to read what is not read here
         """Give the next message; raises CommClosedError where the connection ends, or has to."""
@@ -49,14 +49,14 @@ class _Plain:
             self._check_size(size)
             return decode(_only_frame(await stream.read_bytes(size)))
         except ValueError as error:
-            self.refused = f"it sent what is no message ({str(error)[:200]})"
+            self.refused = f"it sent what is not a message ({str(error)[:200]})"
             cast("Any", self).abort()
             raise CommClosedError(self.refused) from error
         except (StreamClosedError, ssl.SSLError) as error:
             cast("Any", self).abort()
             tcp.convert_stream_closed_error(self, error)  # type: ignore[no-untyped-call]  # Dask's
         except BaseException:
-            # Nobody knows how much of a message was read.
+            # It is unknown how much of a message was read.
             cast("Any", self).abort()
             raise
 
@@ -131,7 +131,7 @@ class _NoPickle:
 
 
 def _error_message(error: BaseException, status: str = "error") -> dict[str, object]:
-    """Say what went wrong as text: Dask sends the exception itself, and its traceback."""
+    """Send the error as text: Dask sends the exception itself, and its traceback."""
     text = f"{type(error).__name__}: {error}"[:1000]
     return {
         "status": status,

@@ -1,9 +1,9 @@
-"""Can every client be told when to start, and is there room for the data? Asked of all before any of them lays out a file.
+"""Check before any file is laid out that every client can be given a start time and has room for the data.
 
 A clock that is not read surely enough is asked for a second time: a machine that is busy may answer late once.
 
 Only sets whose sizes are fixed, and which are written anew, are counted, and of these the most of one phase: a load that is
-refused here cannot fit. What is left the engine refuses when it lays a set out. Clients that say that they are on one
+refused here cannot fit. What is left the engine refuses when it lays a set out. Clients that report that they are on one
 machine share its file systems.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from assay.clocks import ClockReading
 from assay.cluster.clock_rules import MOST_BOUND_NS
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 from assay.errors import RunError
 from assay.host.facts import MACHINE_ID_FACT, Fact, FactValue
 from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Reuse
@@ -21,17 +21,17 @@ _TIMES = 2
 _Facts = Mapping[str, FactValue]
 
 
-def read_first_clocks(crew: Crew) -> Mapping[str, ClockReading]:
+def read_first_clocks(connection: Connection) -> Mapping[str, ClockReading]:
     """Read every client's clock before it does anything.
 
     Raises:
-        RunError: a clock is not known well enough to agree a start; the text has whose, and why.
+        RunError: a clock is not known well enough to agree on a start; the text has whose, and why.
     """
     read: dict[str, ClockReading] = {}
     for _ in range(_TIMES):
-        for name, found in crew.read_clocks().items():
+        for name, found in connection.read_clocks().items():
             read[name] = min(found, read.get(name, found), key=lambda one: one.bound_ns)
-        unsure = {name: read.get(name) for name in crew.stations if not _is_sure(read.get(name))}
+        unsure = {name: read.get(name) for name in connection.clients if not _is_sure(read.get(name))}
         if not unsure:
             return read
     reasons = "; ".join(

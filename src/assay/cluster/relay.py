@@ -6,7 +6,7 @@ not at all. What the leader has to act on goes at once, all else once in a perio
 
 With many clients one interval of each comes a period: intervals that follow one another are added up, which is exact,
 because operations, bytes and histograms are each interval's own (`events.py`). With still more the period grows, so that the
-leader hears about two thousand words a second at most.
+leader receives about two thousand messages a second at most.
 """
 
 from collections.abc import Iterable
@@ -19,12 +19,12 @@ from assay.events import Buckets, Interval, OperationInterval
 
 MERGED_ABOVE_CLIENTS: Final = 50
 WORDS_PER_S: Final = 2000
-"""What one leader hears without falling behind, with room to spare."""
+"""What one leader receives without falling behind, with room to spare."""
 SHORTEST_PERIOD_S: Final = 1.0
 
 
 def period_s(clients: int) -> float:
-    """Time between two batches of one client among so many."""
+    """Time between two batches of one client of N."""
     return max(SHORTEST_PERIOD_S, clients / WORDS_PER_S)
 
 
@@ -32,11 +32,11 @@ class Relay:
     """Collects events for the next batch."""
 
     def __init__(self, clients: int) -> None:
-        """For one client among so many."""
+        """For one client of N."""
         self._merges = clients > MERGED_ABOVE_CLIENTS
         self._waiting: list[events.Event] = []
 
-    def hear(self, event: events.Event) -> bool:
+    def receive(self, event: events.Event) -> bool:
         """Take an event; whether the batch is to go at once."""
         match event:
             case events.Laps():
@@ -55,7 +55,7 @@ class Relay:
     def _add_interval(self, new: Interval) -> None:
         last = self._waiting[-1] if self._waiting else None
         if self._merges and isinstance(last, Interval) and last.phase_index == new.phase_index:
-            self._waiting[-1] = added_up(last, new)
+            self._waiting[-1] = add_up(last, new)
         else:
             self._waiting.append(new)
 
@@ -65,7 +65,7 @@ class Relay:
         return taken
 
 
-def added_up(first: Interval, second: Interval) -> Interval:
+def add_up(first: Interval, second: Interval) -> Interval:
     """Make one interval of two that follow one another."""
     operations: dict[tuple[str, str], OperationInterval] = {}
     for one in (*first.operations, *second.operations):

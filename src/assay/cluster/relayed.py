@@ -1,7 +1,7 @@
-"""What clients said while the run went on, line by line as they said it, in the place of their streams.
+"""Write the lines that clients sent during the run, in the place of their streams.
 
-A client's whole stream replaces it when it comes. Of one that never comes, this is what is known. All is written in the
-opened folder of the run: whoever may write beside it cannot lead it elsewhere.
+A client's whole stream replaces it when it comes. Of one that never comes, this is all there is. It is written in the
+opened folder of the run: whoever may write next to it cannot redirect it.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _PARTIAL = ".part"
 
 
 def empty(path: Path) -> None:
-    """Take back what a client said, of whom nothing is believed; raises RunError."""
+    """Remove the lines of a client whose data is not used; raises RunError."""
     try:
         os.close(open_in_run(path, os.O_WRONLY | os.O_TRUNC))
     except OSError as error:
@@ -56,7 +56,7 @@ class RelayedStreams:
     """The files; a context manager that closes them."""
 
     def __init__(self, path_of: Callable[[str], Path]) -> None:
-        """None is there yet; `path_of` says where the stream of a client goes."""
+        """None is there yet; `path_of` gives the path of a client's stream."""
         self._path_of = path_of
         self._open: dict[str, BinaryIO] = {}
         self._opened = contextlib.ExitStack()
@@ -71,12 +71,12 @@ class RelayedStreams:
             raise RunError(f"{path}: cannot be written: {reason_of(error)}") from error
 
     def add(self, client: str, event: events.Event) -> None:
-        """Write down what a client said; raises RunError."""
+        """Write the lines of a client; raises RunError."""
         try:
             self._open[client].write(msgspec.json.encode(event) + b"\n")
         except OSError as error:
             raise RunError(
-                f"{self._path_of(client)}: cannot be written: {reason_of(error)}. Make room, or keep runs elsewhere with "
+                f"{self._path_of(client)}: cannot be written: {reason_of(error)}. Make room, or choose another folder with "
                 "--runs DIR or $ASSAY_RUNS"
             ) from error
 

@@ -1,4 +1,4 @@
-"""What Dask is told of the key: paths alone, never the key itself, and that nothing goes without encryption."""
+"""What Dask gets of the key: paths alone, never the key itself, and that nothing goes without encryption."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""What does each client of a set get of a Plan?
+"""Give each client of a group its share of a Plan.
 
 A share is a function of Plan, share and names: Plan -> Plan for each client, with phases, jobs and operations that
 are called as in the whole, so that results are of the same things. What a share cannot keep as it was meant is
-refused, with what would do; what it leaves out is told by `notes`.
+refused, with an alternative; what it leaves out is listed by `notes`.
 
-Files of clients never meet but where that is asked for. With OWN and FILES each has a folder in the target's
+Clients never share files unless that is asked for. With OWN and FILES each has a folder in the target's
 directory (`running/client_folders.py`); with TOGETHER and ONE_SET the engines use one data folder at once (`among` in the
 Plan, `common_sets.py`).
 """
@@ -41,8 +41,8 @@ def share_plan(
         share: What each gets.
         clients: Names of those that make load, in the order in which the user named them.
         directories: Of each client, where it does not have the Plan's: absolute, and on that client.
-        run: A word that no other run has, by which the engines of this one know each other where they use one folder; None:
-            one is drawn.
+        run: A word that no other run has, by which the engines of this one recognize each other in a common folder;
+            None: one is drawn.
 
     Raises:
         InputError: the share cannot be had of this Plan.
@@ -78,7 +78,7 @@ def share_plan(
 def lays_out_for_all(share: Share, clients: Sequence[str]) -> str | None:
     """Name the client for whose sets the others wait, until they are stopped; None: each lays out its own.
 
-    Where it is lost before the first phase began, no other comes to be ready.
+    Where it is lost before the first phase began, no other gets ready.
     """
     return clients[0] if share is Share.ONE_SET else None
 
@@ -105,7 +105,7 @@ def seed_of(seed: int, number: int) -> int:
 
 
 def notes(plan: Plan, share: Share) -> tuple[Untranslated, ...]:
-    """Tell what the share leaves out of a Plan, and why."""
+    """List what the share leaves out of a Plan, and why."""
     return common_sets.together_notes(plan) if share is Share.TOGETHER else ()
 
 
@@ -117,7 +117,7 @@ def check_directories(plan: Plan, share: Share, directories: Mapping[str, Path])
         )
     for client, directory in directories.items():
         if not directory.is_absolute():
-            raise InputError(f"client '{client}': '{directory}' is no absolute directory")
+            raise InputError(f"client '{client}': '{directory}' is not an absolute directory")
     if share not in _OWN_FOLDERS and len(set(directories.values())) > 1:
         raise InputError(
             f"--share {share.value} has all clients in one directory, and they have {len(set(directories.values()))}; take"
@@ -132,7 +132,7 @@ def _check_clients(clients: Sequence[str], directories: Mapping[str, Path] | Non
         raise InputError("two clients have one name; names are unique in a run")
     for client in clients:
         if not is_client_name(client):
-            raise InputError(f"{client[:80]!r} is no name of a client: letters, digits and '._-'")
+            raise InputError(f"{client[:80]!r} is not a client name: letters, digits and '._-'")
         if directories is not None and client not in directories:
             raise InputError(f"client '{client}' has no directory, and others have; name one for each")
 
@@ -150,7 +150,7 @@ def _check(plan: Plan, share: Share) -> None:
             if isinstance(job.body, Script):
                 raise InputError(
                     f"phase '{phase.name}', job '{job.name}': its operations are a list in a file of this machine, and"
-                    " lists are not handed to clients; run it on each, or use a load that says its operations by rules"
+                    " lists are not handed to clients; run it on each, or use a load that defines its operations by rules"
                 )
         for step in (*phase.before, *phase.after):
             if isinstance(step, Fill) and share in _OWN_FOLDERS:
@@ -189,7 +189,7 @@ def _in_own_folder(plan: Plan, client: str) -> Plan:
         directory = directory_of(target)
         if directory is None:
             raise InputError(
-                f"target '{target.name}' is no directory, so that clients have no folder of their own in it"
+                f"target '{target.name}' is not a directory, so that clients have no folder of their own in it"
             )
         # The directory is on another machine: no link is looked up here.
         targets.append(replace(target, uri=folder_of(directory, client).as_uri()))

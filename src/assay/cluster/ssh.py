@@ -1,7 +1,7 @@
 """A worker on another machine, started by ssh.
 
 As OpenSSH does it: ~/.ssh/config and the machine's own configuration, known_hosts of user and machine, the agent and the
-user's keys. A host whose key is not known is refused, whatever a configuration says; nobody is asked for a password. There,
+user's keys. A host whose key is not known is refused, whatever the configuration; nobody is asked for a password. There,
 everything lies in one folder that is open to its user alone: the files to join by, and this machine's engine where that one
 has none of the same version. The folder goes with the worker.
 """
@@ -30,7 +30,7 @@ LOGIN_S: Final = 30.0
 COPY_S: Final = 120.0
 """For the engine, a few MiB, over a slow link."""
 _KEEPALIVE_S: Final = 15
-"""So often a silent connection is used, for what stands between forgets silent ones; after four that nobody answers it is
+"""Period of keep-alives: devices on the path drop silent connections; after four that nobody answers it is
 gone."""
 _MACHINE_KNOWN_HOSTS: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 _USER_KNOWN_HOSTS: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
@@ -136,19 +136,19 @@ class SshWorker:
             raise HostError(f"there is no {engine_version()}, and none to copy: {error}") from error
         if engine is not None:
             self._shell.use_engine(engine)
-        elif (said := await self._shell.use_copied_engine()) != engine_version():
+        elif (version := await self._shell.use_copied_engine()) != engine_version():
             raise HostError(
-                f"there is no {engine_version()}, and this machine's does not run there ({said}). Install "
+                f"there is no {engine_version()}, and this machine's does not run there ({version}). Install "
                 "the wheel 'assay-engine' there"
             )
         await self._shell.start(order.arguments(folder))
 
     async def ended(self) -> str:
-        """Wait until it has ended, and say how."""
+        """Wait until it has ended, and return how."""
         return await self._shell.ended()
 
     async def close(self) -> str:
-        """End it and remove its folder; say what could not be, or nothing."""
+        """End it and remove its folder; return what could not be, or nothing."""
         left = ""
         if self._connection is None:
             return left
@@ -162,9 +162,7 @@ class SshWorker:
         except TimeoutError:
             left = "its shell did not end"
         except (OSError, asyncssh.Error) as error:
-            left = (
-                f"the connection is gone ({error}), so nobody can say whether its folder {self._shell.folder} is, too"
-            )
+            left = f"the connection is gone ({error}), so it is unknown whether its folder {self._shell.folder} is, too"
         finally:
             self._connection.close()
             with contextlib.suppress(TimeoutError, OSError, asyncssh.Error):
@@ -174,7 +172,7 @@ class SshWorker:
         return left or self._shell.left
 
     async def _clear(self, connection: asyncssh.SSHClientConnection) -> str:
-        """Do what its shell could not, because somebody killed it; say what could not be done, or nothing."""
+        """Do what its shell could not, because somebody killed it; return what could not be done, or nothing."""
         folder = self._shell.folder
         if folder is None:
             return ""
@@ -186,7 +184,7 @@ class SshWorker:
 
 
 def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[bytes]]:
-    """Read as from a pipe: the end of the connection is the end of what is said."""
+    """Read as from a pipe: the end of the connection is the end of the input."""
 
     async def read(most_bytes: int) -> bytes:
         try:
@@ -198,7 +196,7 @@ def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[
 
 
 def _reason(error: OSError) -> str:
-    """Say why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
+    """Explain why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno)
     return error.strerror or str(error)
@@ -209,19 +207,19 @@ def _configurations() -> list[str]:
 
     It names programs to start, such as a ProxyCommand. OpenSSH refuses such a file, too.
     """
-    there = [path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)]
+    there = [path for path in map(_expand, _CONFIGURATIONS) if os.access(path, os.R_OK)]
     for path in there:
         if (why := find_stranger(Path(path))) is not None:
             raise HostError(f"ssh: {path} is not read, because {why}, and it can name programs to start")
     return there
 
 
-def _expanded(path: str) -> str:
+def _expand(path: str) -> str:
     return str(Path(path).expanduser()) if "HOME" in os.environ else path
 
 
 def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKnownHosts:
-    """Read the keys of hosts that user and machine know; what cannot be read, or others could have written, knows none.
+    """Read the known host keys of user and machine; a file that cannot be read, or others could have written, has none.
 
     Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.
@@ -231,9 +229,9 @@ def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKn
     known = asyncssh.SSHKnownHosts()
     for path in (*users, *machines):
         with contextlib.suppress(OSError):
-            if find_stranger(Path(_expanded(path))) is not None:
+            if find_stranger(Path(_expand(path))) is not None:
                 continue
-            for line in Path(_expanded(path)).read_text(errors="replace").splitlines():
+            for line in Path(_expand(path)).read_text(errors="replace").splitlines():
                 with contextlib.suppress(ValueError):  # a line that OpenSSH passes over, too
                     known.load(line)
     return known

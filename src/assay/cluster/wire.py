@@ -1,7 +1,7 @@
-"""What leader and clients say to each other, beside the events themselves.
+"""The messages between leader and clients, besides the events themselves.
 
 Everything is plain data: a name of Dask's for what is asked, and JSON that is checked by type where it comes in. The names
-are those of handlers that `worker.py` and `roster.py` add to Dask's own; nothing of Assay is sent as a pickle.
+are those of handlers that `worker.py` and `host_list.py` add to Dask's own; nothing of Assay is sent as a pickle.
 """
 
 import enum
@@ -13,7 +13,7 @@ import msgspec
 from assay import __version__, events
 from assay.bundle.client_set import LONGEST_NAME, Role, is_client_name
 from assay.bundle.strict_json import decode
-from assay.cluster.said_values import check_values
+from assay.cluster.value_limits import check_values
 from assay.host.facts import Fact
 
 CARD: Final = "assay"
@@ -37,11 +37,11 @@ class Question(enum.StrEnum):
     REMOVE = "assay-remove"
 
 
-class Told(enum.StrEnum):
-    """What the leader tells a client, without an answer."""
+class LeaderMessage(enum.StrEnum):
+    """What the leader sends a client, without an answer."""
 
     BEAT = "assay-beat"
-    """The leader is there, and so many clients are, which says how often each is to speak."""
+    """The leader is there, and N clients are, which sets how often each sends."""
     CONTROL = "assay-control"
     KILL = "assay-kill"
     DISMISS = "assay-dismiss"
@@ -50,11 +50,11 @@ class Told(enum.StrEnum):
     """The run is over."""
 
 
-class ClientWord(enum.StrEnum):
-    """What a client says of its own accord."""
+class ClientMessage(enum.StrEnum):
+    """What a client sends of its own accord."""
 
     BEAT = "assay-alive"
-    SAID = "assay-said"
+    EVENTS = "assay-said"
     LEAVES = "assay-leaves"
     """It ends, with the reason."""
 
@@ -71,7 +71,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have sent."""
         if not is_client_name(self.name):
-            raise ValueError(f"{self.name[:LONGEST_NAME]!r} can be no client's name")
+            raise ValueError(f"{self.name[:LONGEST_NAME]!r} is not a valid client name")
         machine = self.hello.machine
         texts = (self.assay_version, self.token, machine.hostname, machine.kernel, self.hello.engine.version)
         if any(len(text) > _LONGEST_TEXT for text in texts):
@@ -97,17 +97,17 @@ class Facts(msgspec.Struct, frozen=True, tag=True):
 
 
 class EchoAt(msgspec.Struct, frozen=True, tag=True):
-    """Where a client's engine tells the time, and the key by which it is asked."""
+    """Where a client's engine answers with its time, and the key of the request."""
 
     address: str
     port: int
     key: bytes
 
     def __post_init__(self) -> None:
-        """Hold to what the engine can be told to ask; raises ValueError."""
+        """Check against what the engine can ask for; raises ValueError."""
         ipaddress.ip_address(self.address)
         if not 0 < self.port < 1 << 16 or len(self.key) > _LONGEST_TEXT:
-            raise ValueError("nobody can be asked for the time there")
+            raise ValueError("no clock can be asked there")
 
 
 class RefusedByClient(msgspec.Struct, frozen=True, tag=True):
@@ -119,7 +119,7 @@ class RefusedByClient(msgspec.Struct, frozen=True, tag=True):
 def card_of(data: object) -> Card:
     """Read a card; raises ValueError where it is none."""
     if not isinstance(data, bytes) or len(data) > _LONGEST_CARD_BYTES:
-        raise ValueError("it is no client of assay")
+        raise ValueError("it is not a client of assay")
     return decode(data, Card)
 
 

@@ -1,4 +1,4 @@
-"""A client: it joins a leader, carries Plans out with an engine of its own, and says what happens.
+"""A client: it joins a leader, executes Plans with an engine of its own, and reports the events.
 
 It ends when it is let go, when the leader is not there any more, when nothing was asked of it for a while, and on a signal.
 However it ends, its engine is stopped first, which removes data, and what was measured stays on this machine until the
@@ -26,19 +26,19 @@ from assay.cluster.echo import Echo
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun, NothingKept
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Card, ClientWord, EchoAt, Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import CARD, Card, ClientMessage, EchoAt, Facts, LeaderMessage, Question, RefusedByClient
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.targets import check_directory
 
 JOINING_S: Final = 60.0
-"""So long a client tries to reach its leader."""
+"""Time for which a client tries to reach its leader."""
 LEADER_SILENT_S: Final = 60.0
-"""A leader says every few seconds that it is there; after so long it is taken to be gone. A connection that breaks is
+"""A leader announces itself every few seconds; after this long it is taken to be gone. A connection that breaks is
 noticed at once."""
 _CLEANING_S: Final = 600.0
-"""Removing data may take long; an engine that is not done after so long is ended, and its data stays."""
+"""Removing data may take long; an engine that is not done after this time is ended, and its data stays."""
 _KILLED_S: Final = 10.0
 
 
@@ -49,14 +49,14 @@ class Why(enum.Enum):
     LEADER_GONE = "the leader is gone"
     IDLE = "nothing was asked of it"
     STOPPED = "it was stopped"
-    REFUSED = "the leader does not want it"
-    NAME_TAKEN = "a client of this name is there already"
+    REFUSED = "the leader refused it"
+    NAME_TAKEN = "a client of this name already exists"
     UNREACHABLE = "the leader cannot be reached"
 
 
 @dataclasses.dataclass(frozen=True)
 class Departure:
-    """How a client ended; `text` says more where there is more."""
+    """How a client ended; `text` has details, if any."""
 
     why: Why
     text: str = ""
@@ -75,8 +75,8 @@ class ClientSettings:
     start_engine: StartEngine = start_engine
 
 
-class _UnderWay:
-    """A run that a client carries out, or has carried out and not yet handed over."""
+class _ClientRun:
+    """A run that a client executes, or has executed and not yet handed over."""
 
     def __init__(self, kept: KeptRun, clients: int) -> None:
         self.kept = kept
@@ -95,10 +95,10 @@ class ClientWorker:
         self._join = join
         self._security = security
         self._settings = settings
-        self._runs: dict[str, _UnderWay] = {}
-        self._at_work: _UnderWay | None = None
+        self._runs: dict[str, _ClientRun] = {}
+        self._at_work: _ClientRun | None = None
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
-        self._asked_s = self._leader_s = time.monotonic()
+        self._last_request_s = self._leader_s = time.monotonic()
         self._period_s = SHORTEST_PERIOD_S
         self._echo: Echo | None = None
         self._worker: WorkerServer
@@ -115,7 +115,7 @@ class ClientWorker:
 
     async def serve(self) -> Departure:
         """Join, and do what is asked until the end; gives why it came."""
-        async with self._joined() as refused:
+        async with self._join_leader() as refused:
             if refused is not None:
                 return refused
             relaying = asyncio.create_task(self._relay())
@@ -125,7 +125,7 @@ class ClientWorker:
                 await self._end_engine()
                 if departure.why in {Why.IDLE, Why.STOPPED}:
                     self._worker.batched_send(
-                        {"op": ClientWord.LEAVES.value, "reason": departure.text or departure.why.value}
+                        {"op": ClientMessage.LEAVES.value, "reason": departure.text or departure.why.value}
                     )
                 return departure
             finally:
@@ -135,7 +135,7 @@ class ClientWorker:
                     await asyncio.to_thread(self._echo.close)
 
     @contextlib.asynccontextmanager
-    async def _joined(self) -> AsyncIterator[Departure | None]:
+    async def _join_leader(self) -> AsyncIterator[Departure | None]:
         card = self._settings.card
         self._worker = WorkerServer(
             self._join.address,
@@ -150,25 +150,25 @@ class ClientWorker:
             metrics={},
             startup_information={CARD: lambda _: msgspec.json.encode(card)},
         )
-        self._worker.handlers.update(self._asked())
-        self._worker.stream_handlers.update(self._told())
+        self._worker.handlers.update(self._question_handlers())
+        self._worker.stream_handlers.update(self._report())
         refused = None
         try:
             await self._worker
         except TimeoutError:
             refused = Departure(Why.UNREACHABLE)
         except RuntimeError as error:
-            refused = _refused_by(error.__cause__ or error)
+            refused = _explain_refusal(error.__cause__ or error)
         try:
             yield refused
         finally:
             await self._worker.close(timeout=5, executor_wait=False)
 
-    def _asked(self) -> dict[str, Any]:
+    def _question_handlers(self) -> dict[str, Any]:
         asked: dict[Question, Callable[..., Awaitable[bytes]]] = {
             Question.LOOK: self._look,
             Question.BEGIN: self._begin,
-            Question.ECHO: self._tell_echo,
+            Question.ECHO: self._send_echo,
             Question.PIECE: self._piece,
             Question.DIGEST: self._digest,
             Question.REMOVE: self._remove,
@@ -189,25 +189,25 @@ class ClientWorker:
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._join.token.encode()):
             raise ValueError("this is not the leader of the run")
 
-    def _told(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Any]:
         return {
-            Told.BEAT.value: self._leader_is_there,
-            Told.CONTROL.value: self._control,
-            Told.KILL.value: self._kill,
-            Told.DISMISS.value: self._dismiss,
-            Told.LET_GO.value: self._let_go,
+            LeaderMessage.BEAT.value: self._leader_is_there,
+            LeaderMessage.CONTROL.value: self._control,
+            LeaderMessage.KILL.value: self._kill,
+            LeaderMessage.DISMISS.value: self._dismiss,
+            LeaderMessage.LET_GO.value: self._let_go,
         }
 
     # -- what is asked ---------------------------------------------------------------------------------------------------
 
     async def _answer(self, work: Coroutine[Any, Any, object]) -> bytes:
         """Do what is asked and give what comes of it as JSON; what cannot be done is an answer, too."""
-        self._asked_s = time.monotonic()
+        self._last_request_s = time.monotonic()
         try:
             return msgspec.json.encode(await work)
         except AssayError as error:
             text = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the leader is told
+        except Exception as error:  # noqa: BLE001 - whatever it is, the leader is informed
             text = refusal(error) or f"{type(error).__name__}: {error}"
         return msgspec.json.encode(RefusedByClient(text))
 
@@ -226,18 +226,18 @@ class ClientWorker:
         loop = asyncio.get_running_loop()
         plan = msgspec.json.decode(plan_json, type=Plan)
         kept = await asyncio.to_thread(KeptRun.make, self._settings.root, run_id, self._settings.card.name, plan)
-        run = self._at_work = self._runs[run_id] = _UnderWay(kept, clients)
+        run = self._at_work = self._runs[run_id] = _ClientRun(kept, clients)
 
-        def hear(new: Sequence[events.Event]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it whoever would hear
-                loop.call_soon_threadsafe(self._hear, run, new)
+        def receive(new: Sequence[events.Event]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it the receiver
+                loop.call_soon_threadsafe(self._receive, run, new)
 
         def over(error: str | None) -> None:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._over, run, error)
 
         try:
-            run.engine = await asyncio.to_thread(self._settings.start_engine, plan, kept, hear, over)
+            run.engine = await asyncio.to_thread(self._settings.start_engine, plan, kept, receive, over)
         except BaseException:
             self._at_work = None
             run.is_over.set()
@@ -247,15 +247,15 @@ class ClientWorker:
             raise
 
     async def _clock(self, comm: Any, token: str, exchanges: int) -> Status:
-        """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        """Send the time as often as is asked: the leader's messages and these alternate on one connection."""
         self._check_token(token)
-        self._asked_s = time.monotonic()
+        self._last_request_s = time.monotonic()
         for _ in range(exchanges):
             await comm.read()
             await comm.write(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
         return Status.dont_reply
 
-    async def _tell_echo(self) -> bytes:
+    async def _send_echo(self) -> bytes:
         return await self._answer(asyncio.to_thread(self._echo_at))
 
     def _echo_at(self) -> EchoAt:
@@ -264,7 +264,7 @@ class ClientWorker:
         return EchoAt(self._echo.address, self._echo.port, self._echo.key)
 
     async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
-        self._asked_s = time.monotonic()
+        self._last_request_s = time.monotonic()
         return await asyncio.to_thread(self._runs[run_id].kept.piece, offset, count)
 
     async def _digest(self, run_id: str) -> bytes:
@@ -278,12 +278,12 @@ class ClientWorker:
             raise AssayError("its engine is still at work")
         return await asyncio.to_thread(run.kept.digest)
 
-    def _earlier(self, run_id: str) -> "_UnderWay | None":
+    def _earlier(self, run_id: str) -> "_ClientRun | None":
         """Take up what a worker of this name kept of a run before this one began."""
         kept = KeptRun.find(self._settings.root, run_id, self._settings.card.name)
         if kept is None:
             return None
-        run = self._runs[run_id] = _UnderWay(kept, 1)
+        run = self._runs[run_id] = _ClientRun(kept, 1)
         run.is_over.set()
         return run
 
@@ -295,7 +295,7 @@ class ClientWorker:
             await asyncio.to_thread(run.kept.remove)
             self._runs.pop(run_id, None)
 
-    # -- what is told ----------------------------------------------------------------------------------------------------
+    # -- what the leader sends -----------------------------------------------------------------------------------------
 
     def _leader_is_there(self, clients: int) -> None:
         self._leader_s = time.monotonic()
@@ -314,25 +314,25 @@ class ClientWorker:
     def _let_go(self) -> None:
         self.depart(Departure(Why.LET_GO))
 
-    # -- what is said ----------------------------------------------------------------------------------------------------
+    # -- what the client sends -----------------------------------------------------------------------------------------
 
-    def _hear(self, run: _UnderWay, new: Sequence[events.Event]) -> None:
+    def _receive(self, run: _ClientRun, new: Sequence[events.Event]) -> None:
         is_urgent = False
         for event in new:
-            is_urgent = run.relay.hear(event) or is_urgent
+            is_urgent = run.relay.receive(event) or is_urgent
         if is_urgent:
-            self._say(run)
+            self._send_events(run)
 
-    def _over(self, run: _UnderWay, error: str | None) -> None:
+    def _over(self, run: _ClientRun, error: str | None) -> None:
         run.is_over.set()
         self._at_work = None
-        self._asked_s = time.monotonic()
-        self._say(run, is_over=True, error=error)
+        self._last_request_s = time.monotonic()
+        self._send_events(run, is_over=True, error=error)
 
-    def _say(self, run: _UnderWay, *, is_over: bool = False, error: str | None = None) -> None:
+    def _send_events(self, run: _ClientRun, *, is_over: bool = False, error: str | None = None) -> None:
         self._worker.batched_send(
             {
-                "op": ClientWord.SAID.value,
+                "op": ClientMessage.EVENTS.value,
                 "run_id": run.kept.folder.parent.name,
                 "number": run.batches,
                 "lines": [msgspec.json.encode(event) for event in run.relay.take()],
@@ -343,18 +343,18 @@ class ClientWorker:
         run.batches += 1
 
     async def _relay(self) -> None:
-        """Say once in a period what has come, or that this client is there."""
+        """Report once in a period what has come, or that this client is there."""
         while True:
             run = self._at_work
             await asyncio.sleep(run.period_s if run else self._period_s)
             if run is not None and run is self._at_work:
-                self._say(run)
+                self._send_events(run)
             else:
-                self._worker.batched_send({"op": ClientWord.BEAT.value})
+                self._worker.batched_send({"op": ClientMessage.BEAT.value})
             now = time.monotonic()
             if now - self._leader_s > LEADER_SILENT_S:
-                self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))
-            if not self._runs and now - self._asked_s > self._settings.idle_s:
+                self.depart(Departure(Why.LEADER_GONE, f"it was silent for {LEADER_SILENT_S:g} s"))
+            if not self._runs and now - self._last_request_s > self._settings.idle_s:
                 self.depart(Departure(Why.IDLE, f"nothing was asked of it for {self._settings.idle_s:g} s"))
 
     async def _watch_connection(self) -> None:
@@ -373,8 +373,8 @@ class ClientWorker:
                 return
 
 
-def _refused_by(error: BaseException) -> Departure:
-    """Say why Dask could not join."""
+def _explain_refusal(error: BaseException) -> Departure:
+    """Explain why Dask could not join."""
     if isinstance(error, FileNotFoundError):
         return Departure(Why.REFUSED, "the key of the run is gone: it has begun, or is over")
     reason = str(error)

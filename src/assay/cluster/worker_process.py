@@ -1,4 +1,4 @@
-"""The process of a client, as `assay worker` starts it: its name, its address, its signals, and what it says at its end.
+"""The process of a client, as `assay worker` starts it: its name, its address, its signals, and its last message.
 
 The first signal has it stop its engine, which removes data, and leave; the second ends the engine at once.
 """
@@ -42,7 +42,7 @@ def run_worker(
         name: What the client is called; None: as its machine.
         role: What it is there for.
         address: IP address or interface by which others reach this machine; None: that on the way to the leader.
-        idle_s: So long the client stays while nothing is asked of it.
+        idle_s: Time for which the client stays while nothing is asked of it.
         insecure_as_root: Whether root may join a leader without keys.
 
     Raises:
@@ -56,7 +56,7 @@ def run_worker(
     called = name if name is not None else _own_name()
     if not is_client_name(called):
         raise InputError(
-            f"'{called[:LONGEST_NAME]}' can be no client's name: at most {LONGEST_NAME} letters, digits and '._-', and of "
+            f"'{called[:LONGEST_NAME]}' is not a client's name: at most {LONGEST_NAME} of letters, digits and '._-', and of "
             "these three none at its ends"
         )
     host = own_address(address) if address is not None else towards(*found.leader)
@@ -69,7 +69,7 @@ def run_worker(
 def _wait_for(join: Path) -> tuple[JoinFile, Path]:
     """Read the join file; a leader that is started at the same time, as by srun, may be about to write it."""
     give_up_s = time.monotonic() + JOINING_S
-    has_said = False
+    has_reported = False
     while True:
         try:
             return read_join(join)
@@ -78,9 +78,9 @@ def _wait_for(join: Path) -> tuple[JoinFile, Path]:
                 raise InputError(
                     f"{error.filename or join} is not there, and did not come in {JOINING_S:g} s; the leader makes it"
                 ) from None
-        if not has_said:
+        if not has_reported:
             sys.stderr.write(f"assay worker: {join} is not there yet; waiting for the leader to make it\n")
-            has_said = True
+            has_reported = True
         time.sleep(_LOOK_S)
 
 
@@ -120,7 +120,7 @@ def _signals(client: ClientWorker) -> Iterator[None]:
 
 
 def _conclude(departure: Departure, settings: ClientSettings, join: JoinFile) -> None:
-    """Say how it ended; raises what is to be the exit code."""
+    """Report how it ended; raises what is to be the exit code."""
     name, more = settings.card.name, f": {departure.text}" if departure.text else ""
     kept = f". What was measured and not fetched is in {settings.root}"
     match departure.why:
@@ -135,7 +135,7 @@ def _conclude(departure: Departure, settings: ClientSettings, join: JoinFile) ->
         case Why.UNREACHABLE:
             raise RunError(
                 f"worker {name}: the leader at {join.address} did not let it in for {JOINING_S:g} s. Does it still run, is "
-                "the way there open, and is this its join folder?"
+                "the network path open, and is this its join folder?"
             )
         case Why.LEADER_GONE:
             raise RunError(f"worker {name}: the leader at {join.address} is gone{more}{kept}")

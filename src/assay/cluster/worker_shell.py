@@ -1,7 +1,7 @@
-"""A shell that holds a worker, on this machine or at the other end of ssh: `hold_worker.sh`, and what is said with it.
+"""A shell that holds a worker, on this machine or at the other end of ssh: `hold_worker.sh`, and its protocol.
 
 The script is the same for both. It is sent down the standard input of a plain `sh`, so that nothing of it, and no word that
-needs quotes, is on a command line; then it takes lines. It ends the worker when told to, and when its input ends: with the
+needs quotes, is on a command line; then it takes lines. It ends the worker on request, and when its input ends: with the
 connection, or with this process.
 """
 
@@ -35,7 +35,7 @@ COPIED: Final = "assay-engine"
 
 
 class HostError(AssayError):
-    """A host could not be made to run a worker. The text says why, and does not name the host."""
+    """A host could not be made to run a worker. The text has the reason, and does not name the host."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Look:
     def engine(self) -> str | None:
         """Path of an engine of this version, if there is one."""
         wanted = engine_version()
-        return next((path for said, path in self.engines if said == wanted), None)
+        return next((path for version, path in self.engines if version == wanted), None)
 
 
 def engine_version() -> str:
@@ -78,10 +78,10 @@ def this_machine() -> str:
 
 
 class WorkerShell:
-    """The shell, and what it says. One task at a time may wait for it."""
+    """The shell, and its output. One task at a time may wait for it."""
 
     def __init__(self) -> None:
-        """Choose the word by which its lines are known."""
+        """Choose the word that marks its lines."""
         self._mark = secrets.token_hex(8)
         self._channel: ShellChannel | None = None
         self._lines: _Lines | None = None
@@ -124,8 +124,8 @@ class WorkerShell:
             word, text = await self._next("the engines there")
             if word == "looked":
                 return Look(assay=assay, machine=machine, engines=tuple(engines))
-            said, _, path = text.partition(" /")
-            engines.append((said, f"/{path}"))
+            version, _, path = text.partition(" /")
+            engines.append((version, f"/{path}"))
 
     async def make_folder(self) -> str:
         """Have it make a folder for the worker's files, which nobody else can open or replace; raises HostError."""
@@ -143,7 +143,7 @@ class WorkerShell:
         """Have the worker use the engine that was copied into the folder.
 
         Returns:
-            What that engine says of itself, or the shell of it where it does not run there.
+            What that engine reports of itself, or the shell of it where it does not run there.
         """
         self._write("engine copied\n")
         return await self._expect("engine")
@@ -159,7 +159,7 @@ class WorkerShell:
         self._end = asyncio.create_task(self._hear_end())
 
     async def ended(self) -> str:
-        """Wait until the worker that was started has ended, and say how: with its last words."""
+        """Wait until the worker that was started has ended, and return how: with its last lines."""
         assert self._end is not None  # noqa: S101 - started before
         return await asyncio.shield(self._end)
 
@@ -174,10 +174,10 @@ class WorkerShell:
                 self._left = f"process {text} does not end: it waits for storage that does not answer"
         await self._errors_read()
         how = "its shell, or the connection to it, ended" if code is None else _how(code)
-        return f"the worker is gone: {how}{self._said()}"
+        return f"the worker is gone: {how}{self._last_lines()}"
 
     def end(self) -> None:
-        """Tell it to end the worker and to remove the folder."""
+        """Ask it to end the worker and to remove the folder."""
         if self._channel is not None:
             with contextlib.suppress(OSError, RuntimeError):
                 self._channel.write(b"end\n")
@@ -193,7 +193,7 @@ class WorkerShell:
         try:
             self._channel.write(text.encode())
         except (OSError, RuntimeError) as error:
-            raise HostError(f"the shell there has ended{self._said()}") from error
+            raise HostError(f"the shell there has ended{self._last_lines()}") from error
 
     async def _expect(self, wanted: str) -> str:
         while True:
@@ -202,7 +202,7 @@ class WorkerShell:
                 return text
 
     async def _next(self, what: str) -> tuple[str, str]:
-        """Give the next line that the script said; raises HostError where it ended, or says nothing."""
+        """Give the next line of the script; raises HostError where it ended, or is silent."""
         assert self._lines is not None  # noqa: S101 - opened before
         try:
             async with asyncio.timeout(STEP_S):
@@ -214,9 +214,9 @@ class WorkerShell:
                     if word:
                         return word, text
         except TimeoutError:
-            raise HostError(f"the shell there did not say {what} within {STEP_S:g} s{self._said()}") from None
+            raise HostError(f"the shell there did not report {what} within {STEP_S:g} s{self._last_lines()}") from None
         await self._errors_read()
-        raise HostError(f"the shell there ended before it said {what}{self._said()}")
+        raise HostError(f"the shell there ended before it reported {what}{self._last_lines()}")
 
     def _of(self, line: str) -> tuple[str, str]:
         """Part a line of the script's in word and text; of one that is somebody else's both are empty."""
@@ -237,7 +237,7 @@ class WorkerShell:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(self._errors), 1.0)
 
-    def _said(self) -> str:
+    def _last_lines(self) -> str:
         return f": {' / '.join(self._last)}" if self._last else ""
 
     async def close(self) -> None:
@@ -250,7 +250,7 @@ class WorkerShell:
 
 
 def _how(code: str) -> str:
-    """Say how a program ended, by the number of which a shell makes its exit code: 128 and more is a signal."""
+    """Describe how a program ended, by the number of which a shell makes its exit code: 128 and more is a signal."""
     number = int(code) if code.isdigit() else 0
     return f"it was killed by signal {number - 128}" if number > 128 else f"it ended with code {code}"
 

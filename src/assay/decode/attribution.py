@@ -1,6 +1,6 @@
-"""What is a figure a figure of, and what held it where it is?
+"""Decide what a figure measured, and what limited it.
 
-The rules are asked in order; the first that holds gives the verdict. Each says its arithmetic, so that a reader can check
+The rules are tried in order; the first that holds gives the verdict. Each shows its arithmetic, so that a reader can check
 it or disagree with a fact. Where none holds the answer is `unknown`, with what would decide it.
 
 1. The tool has no figure itself.
@@ -32,7 +32,7 @@ IDLE_SHARE = 0.50
 CACHED_SHARE = 0.95
 """Of the bytes, from where on memory (or storage) delivered them as good as alone."""
 SURELY_BEYOND = 2
-"""A set of so many times the memory is not answered from it (the rule of Bonnie)."""
+"""A set of N times the memory is not answered from it (the rule of Bonnie)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Attribution:
     """In a sentence or two, with the arithmetic."""
 
 
-def judge(figure: Claim, given: Given) -> Attribution:
-    """Say what a figure is a figure of."""
+def attribute(figure: Claim, given: Given) -> Attribution:
+    """Decide what a figure is a figure of."""
     given = _of_all(given, figure.clients)
     rules = (_no_figure, _impossible, _client_cache, _client_cpu, _link, _turns, _server_cache, _latency)
     return next((found for rule in rules if (found := rule(figure, given))), _unknown(figure, given))
@@ -98,7 +98,7 @@ def _client_cache(figure: Claim, given: Given) -> Attribution | None:
         return Attribution(
             ServedBy.MIXED,
             Bottleneck.UNKNOWN,
-            f"{so}: a part of it stayed in memory, and how large a part nobody says.",
+            f"{so}: a part of it stayed in memory, and how large a part is unknown.",
         )
     of, why = _in_memory(figure)
     return (
@@ -112,9 +112,9 @@ _OPEN = {ServedBy.MIXED, ServedBy.UNKNOWN}
 
 
 def _in_memory(figure: Claim) -> tuple[ServedBy | None, str]:
-    """Say what delivered or took a set that fits in memory; None: not memory."""
+    """Decide what delivered or took a set that fits in memory; None: not memory."""
     if figure.action is Doing.COPY:
-        return ServedBy.UNKNOWN, ". The tool does not say whether it read or wrote, flushed, or passed memory by."
+        return ServedBy.UNKNOWN, ". The output does not show whether it read or wrote, flushed, or bypassed memory."
     if figure.action in {Doing.WRITE, Doing.REWRITE} and not figure.is_flushed:
         return ServedBy.WRITE_BACK, ", and was not flushed within the time: memory took it."
     if figure.action is Doing.REWRITE:
@@ -124,7 +124,7 @@ def _in_memory(figure: Claim) -> tuple[ServedBy | None, str]:
 
 def _read_from_memory(cold: float | None) -> tuple[ServedBy | None, str]:
     if cold is None:
-        return ServedBy.UNKNOWN, ", and nothing says whether it was there before."
+        return ServedBy.UNKNOWN, ", and it is unknown whether it was there before."
     if cold <= 1 - CACHED_SHARE:
         return ServedBy.PAGE_CACHE, ", and had been written or read before."
     if cold < CACHED_SHARE:
@@ -164,7 +164,7 @@ def _turns(figure: Claim, given: Given) -> Attribution | None:
         ServedBy.MIXED,
         Bottleneck.NETWORK_BANDWIDTH if share >= cpu else Bottleneck.CLIENT_CPU_SINGLE,
         f"{_rate(figure.bytes_per_s)} is {_of_the_link(share, given)}, and the processor was busy for {100 * cpu:.0f} %"
-        " of the time: the test takes turns between them, and neither waits for storage that could be told.",
+        " of the time: the test takes turns between them, and neither can be measured as waiting for storage.",
     )
 
 
@@ -182,24 +182,26 @@ def _latency(figure: Claim, given: Given) -> Attribution | None:
         return None
     if figure.action.is_of_data and not figure.is_direct:  # read-ahead and write-back work for several at a time
         return None
-    way = ", with the way to the server and back" if given.link_bytes_per_s is not None else ""
+    way = ", including the network round trip" if given.link_bytes_per_s is not None else ""
     why = (
         f"{format_number(rate)} a second with {at_once} at a time is {format_seconds(at_once / rate)} each{way}, and the"
         f" processor was busy for {100 * cpu:.0f} % of the time."
     )
     if at_once > 1:
         return Attribution(
-            _waited_for(figure, given), Bottleneck.UNKNOWN, f"{why} Only a run with more at a time shows if more come."
+            _attribute_latency(figure, given),
+            Bottleneck.UNKNOWN,
+            f"{why} Only a run with more at a time shows if more come.",
         )
     return Attribution(
-        _waited_for(figure, given),
+        _attribute_latency(figure, given),
         Bottleneck.OPERATION_LATENCY,
         f"{why} It waits for each before the next: that sets the rate.",
     )
 
 
-def _waited_for(figure: Claim, given: Given) -> ServedBy:
-    """Say what answered operations that were waited for: storage only where no memory can have."""
+def _attribute_latency(figure: Claim, given: Given) -> ServedBy:
+    """Decide what answered operations that were waited for: storage only where no memory can have."""
     if given.link_bytes_per_s is not None:
         return ServedBy.MIXED
     return ServedBy.STORAGE if figure.is_direct or figure.is_flushed else ServedBy.UNKNOWN
@@ -215,12 +217,12 @@ def _unknown(figure: Claim, given: Given) -> Attribution:
             "The test makes a call for each byte, and its processor was not always busy: it waited for a CPU, or more."
         )
         return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
-    why = "No ceiling is near and no cache large enough, as far as is known."
+    why = "No ceiling is near and no known cache is large enough."
     if figure.set_bytes and given.ram_bytes and figure.set_bytes >= SURELY_BEYOND * given.ram_bytes:
-        why += f" The set of {format_bytes(figure.set_bytes)} is beyond the client's memory."
+        why += f" The set of {format_bytes(figure.set_bytes)} is larger than the client's memory."
     facts = {"--ram": given.ram_bytes, "--link": given.link_bytes_per_s, "--device": device}
     if missing := [option for option, value in facts.items() if value is None]:
-        why += f" {', '.join(missing)} would say more."
+        why += f" {', '.join(missing)} would help to decide."
     return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
 
 

@@ -14,7 +14,7 @@ class Doing(enum.StrEnum):
     """Each piece is read, changed and written back: its bytes go both ways."""
     MIXED = "mixed"
     COPY = "copy"
-    """Read or written, which the tool does not say."""
+    """Read or written, which the tool does not report."""
     CREATE = "create"
     STAT = "stat"
     DELETE = "delete"
@@ -26,8 +26,8 @@ class Doing(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class ToldLatency:
-    """Latencies as the tool tells them, in nanoseconds; None: it does not."""
+class ReportedLatency:
+    """Latencies as the tool reports them, in nanoseconds; None: it does not."""
 
     mean_ns: float | None = None
     p50_ns: float | None = None
@@ -39,19 +39,19 @@ class ToldLatency:
 
 @dataclasses.dataclass(frozen=True)
 class Circumstances:
-    """What the tool says of the whole of its run; None: it does not say."""
+    """What the tool reports of its whole run; None: not reported."""
 
     version: str | None = None
     """Of the tool."""
     machine: str | None = None
     """As it calls the machine, the system, or the column of a table."""
     measured: dt.datetime | None = None
-    """A time of it, as near as the tool tells: the start or the end. Without a zone where the tool says
+    """A time of it, as near as the tool reports it: the start or the end. Without a zone where the tool prints
     none."""
 
 
 @dataclasses.dataclass(frozen=True)
-class ToldCell:
+class ReportedCell:
     """Where a figure lies among those of one test with files and records of other sizes."""
 
     test: str
@@ -61,7 +61,7 @@ class ToldCell:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A rate, and what the tool says of how it came about. None: it does not say."""
+    """A rate, and what the tool reports of its origin. None: not reported."""
 
     test: str
     """Its name in the tool's words."""
@@ -90,8 +90,8 @@ class Claim:
     place: tuple[str, ...] = ()
     """Key of what was measured, in parts: where Assay has a front end for the tool, as that calls phase, job and operation.
     Empty: the test's name."""
-    cell: ToldCell | None = None
-    """None: it is of no such test, or the tool does not say."""
+    cell: ReportedCell | None = None
+    """None: it is of no such test, or the tool does not report it."""
     workers: int | None = None
     queue_depth: int | None = None
     """I/Os that each of the workers keeps in flight."""
@@ -99,9 +99,9 @@ class Claim:
     moved_bytes: int | None = None
     errors: int | None = None
     seconds: float | None = None
-    latency: ToldLatency = ToldLatency()
+    latency: ReportedLatency = ReportedLatency()
     is_part: bool = False
     """One of several workers that ran at once: those of one place are parts of one figure, and no repeats."""
     objection: str = ""
-    """What the tool itself says against the figure."""
+    """What the tool itself reports against the figure."""
     during: Circumstances = Circumstances()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.decode.attribution import judge
+from assay.decode.attribution import attribute
 from assay.decode.claim import Claim
 from assay.decode.given import Given
 from assay.outward import json_text
@@ -17,7 +17,7 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
 
     test: str
     machine: str | None
-    """What the output tells apart: a client, a system, a column of a table; None: nothing."""
+    """What the output distinguishes: a client, a system, a column of a table; None: nothing."""
     bytes_per_s: float | None
     ops_per_s: float | None
     cpu_share: float | None
@@ -37,12 +37,12 @@ class Decodings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decodings(tool: str, figures: Sequence[Claim], given: Given) -> Decodings:
-    """Judge every figure."""
-    return Decodings(schema=SCHEMA, tool=tool, figures=tuple(_decoded(figure, given) for figure in figures))
+    """Assess every figure."""
+    return Decodings(schema=SCHEMA, tool=tool, figures=tuple(_decode(figure, given) for figure in figures))
 
 
-def _decoded(figure: Claim, given: Given) -> Decoded:
-    verdict = judge(figure, given)
+def _decode(figure: Claim, given: Given) -> Decoded:
+    verdict = attribute(figure, given)
     return Decoded(
         test=figure.test,
         machine=figure.during.machine,

@@ -1,4 +1,4 @@
-"""What the user says of the machine that a figure is from. Link rates are decimal and in bits, as on the box."""
+"""The user's facts of the machine that a figure is from. Link rates are decimal and in bits, as on the box."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from assay.units import parse_bytes, parse_link, parse_transfer_rate
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """Facts of the machine; None: not said."""
+    """Facts of the machine; None: not given."""
 
     link_bytes_per_s: float | None = None
     """Of the network between client and storage, each way."""
@@ -37,7 +37,7 @@ def _size(option: str, text: str) -> int:
     except InputError as error:
         raise InputError(f"{option}: {error}") from error
     if size_bytes <= 0:
-        raise InputError(f"{option}: {text} is no memory; leave it out where it is not known")
+        raise InputError(f"{option}: {text} is not a memory size; leave it out where it is unknown")
     return size_bytes
 
 

@@ -1,8 +1,9 @@
-"""Which figures of a tool's output are repeats of one test, and which are parts of one figure?
+"""Separate repeats of one test from parts of one figure in a tool's output.
 
-Figures of one place are repeats, in their order. But workers that the tool tells apart although they ran at once are parts:
-their operations and bytes are added up and divided by the longest of their times, as fio does for a group, and percentiles,
-which cannot be added, are left out. And values of several kinds that a table has of one label are one figure a run.
+Figures of one place are repeats, in their order. But workers that the tool distinguishes although they ran at once are
+parts: their operations and bytes are added up and divided by the longest of their times, as fio does for a group, and
+percentiles, which cannot be added, are left out. And values of several kinds that a table has of one label are one
+figure a run.
 """
 
 import dataclasses
@@ -10,7 +11,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from assay.decode.claim import Claim, ToldLatency
+from assay.decode.claim import Claim, ReportedLatency
 
 _VALUES = ("bytes_per_s", "ops_per_s", "seconds")
 
@@ -43,7 +44,7 @@ def runs_of(same: Sequence[Claim]) -> list[Claim]:
 
 
 def _kind(figure: Claim) -> str:
-    """Say which values a figure has, in words with blanks between them."""
+    """List which values a figure has, in words with blanks between them."""
     has = [name for name in _VALUES if getattr(figure, name) is not None]
     return " ".join([*has, *_latencies(figure)])
 
@@ -59,7 +60,7 @@ def _together(row: Sequence[Claim]) -> Claim:
         bytes_per_s=next((one.bytes_per_s for one in row if one.bytes_per_s is not None), None),
         ops_per_s=next((one.ops_per_s for one in row if one.ops_per_s is not None), None),
         seconds=next((one.seconds for one in row if one.seconds is not None), None),
-        latency=ToldLatency(**{name: ns for one in row for name, ns in _latencies(one).items()}),
+        latency=ReportedLatency(**{name: ns for one in row for name, ns in _latencies(one).items()}),
     )
 
 
@@ -74,14 +75,14 @@ def _sum(parts: Sequence[Claim]) -> Claim:
     mean = sum(mean * count for mean, count in known) / sum(count for _, count in known) if known else None
     return dataclasses.replace(
         parts[0],
-        bytes_per_s=moved / seconds if moved is not None and seconds else _added(part.bytes_per_s for part in parts),
-        ops_per_s=ops / seconds if ops is not None and seconds else _added(part.ops_per_s for part in parts),
+        bytes_per_s=moved / seconds if moved is not None and seconds else _add(part.bytes_per_s for part in parts),
+        ops_per_s=ops / seconds if ops is not None and seconds else _add(part.ops_per_s for part in parts),
         workers=_total(part.workers for part in parts),
         ops=ops,
         moved_bytes=moved,
         errors=_total(part.errors for part in parts),
         seconds=seconds,
-        latency=ToldLatency(
+        latency=ReportedLatency(
             mean_ns=mean if len(known) == len(parts) else None, max_ns=_longest(part.latency.max_ns for part in parts)
         ),
         objection=next((part.objection for part in parts if part.objection), ""),
@@ -93,7 +94,7 @@ def _total(counts: Iterable[int | None]) -> int | None:
     return None if None in found else sum(count or 0 for count in found)
 
 
-def _added(rates: Iterable[float | None]) -> float | None:
+def _add(rates: Iterable[float | None]) -> float | None:
     found = list(rates)
     return None if None in found else sum(rate or 0.0 for rate in found)
 

@@ -10,7 +10,7 @@ class State(enum.Enum):
 
     OK = "ok"
     LIMITED = "limited"
-    """Measured, but with something missing or in the way that the reader must know."""
+    """Measured, but with something missing that the reader must know."""
     CANNOT = "cannot"
     """Nothing can be measured before it is cured."""
 

@@ -1,4 +1,4 @@
-"""What can be measured in a directory, and what stands in the way?"""
+"""Check what can be measured in a directory, and what prevents it."""
 
 import errno
 import fcntl
@@ -13,7 +13,7 @@ from assay.host.storage import StoragePath
 from assay.host.unsafe_options import unsafe_options
 from assay.targets import DATA_FOLDER, LOCK, MARK
 
-# A data set of 64 MiB, the least that says anything, beside the reserve of 256 MiB that Assay leaves free.
+# A data set of 64 MiB, the smallest useful size, plus the reserve of 256 MiB that Assay leaves free.
 _LEAST_FREE_BYTES = 320 * 2**20
 # Metadata phases make some 100,000 files in a quarter of what is free.
 _PLENTY_OF_INODES = 400_000
@@ -47,9 +47,7 @@ def _space(path: StoragePath, ram_bytes: int) -> Check:
         text = (
             f"{free} free: no room for a data set of twice the memory ({gib(2 * ram_bytes)}), which no cache can hold"
         )
-        return limited(
-            "space", text, "Count on direct I/O and on evicted caches; buffered results need a look at hit ratios."
-        )
+        return limited("space", text, "Use direct I/O or evicted caches; check the hit ratio of buffered results.")
     return ok("space", f"{free} free, more than twice the memory")
 
 
@@ -92,7 +90,7 @@ def _storage(path: StoragePath) -> Check:
     if path.is_block_backed:
         return ok(subject, f"{what}: bytes can be checked against the counters of {', '.join(path.diskstats)}")
     cures = {
-        "network": "Watch server and link too; measure with direct I/O to pass the client's cache by.",
+        "network": "Watch server and link too; measure with direct I/O to bypass the client's cache.",
         "fuse": "Watch the daemon and its storage too; results of buffered reads may be this machine's cache.",
         "overlay": "Measure a volume or a bind mount instead of the container's own layer.",
     }
@@ -117,7 +115,7 @@ def _layers(path: StoragePath) -> list[Check]:
             checks.append(limited("RAID state", text, "Wait until the array is clean and idle (cat /proc/mdstat)."))
     compress = next((option for option in path.super_options if option.startswith("compress")), None)
     if compress and path.fs_type == "btrfs":
-        text = f"mounted with {compress}: of content that compresses fewer bytes reach the device than were written"
+        text = f"mounted with {compress}: with compressible content, fewer bytes reach the device than were written"
         checks.append(
             limited("compression", text, "chattr +m on an empty folder of its own, or report it with the number.")
         )
@@ -143,7 +141,7 @@ def _direct_io(path: StoragePath) -> Check:
     if result.cached_share:
         return limited(subject, f"O_DIRECT is accepted but has no effect ({path.fs_type}): {lost}", cure)
     if result.cached_share is None:
-        return limited(subject, "O_DIRECT works, but whether it passes the page cache by cannot be seen", cure)
+        return limited(subject, "O_DIRECT works, but whether it bypasses the page cache cannot be verified", cure)
     return ok(subject, "O_DIRECT works and leaves nothing in the page cache")
 
 
@@ -161,7 +159,7 @@ def _other_run(path: StoragePath) -> Check:
     except OSError as error:
         if error.errno not in {errno.EWOULDBLOCK, errno.EACCES}:
             return limited(
-                subject, f"{lock}: {error.strerror}", "A file system without locks: make sure that no run is on."
+                subject, f"{lock}: {error.strerror}", "A file system without locks: make sure that no run is active."
             )
         holder = _HOLDER.match(os.pread(descriptor, 64, 0).decode(errors="replace"))
         number = holder[1] if holder else "unknown"
@@ -172,7 +170,7 @@ def _other_run(path: StoragePath) -> Check:
 
 
 def _data_folder(path: StoragePath) -> list[Check]:
-    """Whether a folder that is there already is this user's alone, as the engine wants it."""
+    """Whether a folder that already exists is this user's alone, as the engine requires."""
     subject, data = "data folder", Path(path.directory) / DATA_FOLDER
     try:
         facts = data.lstat()

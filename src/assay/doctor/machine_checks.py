@@ -1,4 +1,4 @@
-"""What can this machine measure, and what stands in the way?"""
+"""Check what this machine can measure, and what prevents it."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -16,9 +16,9 @@ _SLOW_GOVERNORS = frozenset({"powersave", "ondemand", "conservative", "userspace
 
 
 def engine_check(path: Path | None, hello: Hello | None, problem: str) -> Check:
-    """Whether there is an engine that answers; `problem` says why not."""
+    """Whether there is an engine that answers; `problem` has the reason."""
     if path is None:
-        return cannot("engine", problem, "Install the wheel 'assay-engine' beside assay, or put the program on PATH.")
+        return cannot("engine", problem, "Install the wheel 'assay-engine' next to assay, or put the program on PATH.")
     if hello is None:
         return cannot(
             "engine", f"{path} does not answer: {problem}", "Install the 'assay-engine' of this assay's version."
@@ -80,10 +80,14 @@ def _kernel_counters(hello: Hello | None) -> list[Check]:
         return []
     checks = []
     if not hello.capabilities.cachestat:
-        text = f"no cachestat ({_notes(hello, 'cachestat')}): what is in the page cache is found slowly or not at all"
+        text = (
+            f"no cachestat ({_notes(hello, 'cachestat')}): the content of the page cache is found slowly or not at all"
+        )
         checks.append(limited("page cache", text, "Linux 6.5 has it; a seccomp profile may forbid it."))
     if not hello.capabilities.schedstat:
-        text = f"no /proc/PID/schedstat ({_notes(hello, 'schedstat')}): waiting for a CPU cannot be told from I/O"
+        text = (
+            f"no /proc/PID/schedstat ({_notes(hello, 'schedstat')}): waiting for a CPU cannot be distinguished from I/O"
+        )
         checks.append(limited("CPU contention", text, "A kernel with CONFIG_SCHED_INFO, as distributions build it."))
     return checks
 
@@ -92,11 +96,11 @@ def _clock(value: Mapping[str, FactValue]) -> Check:
     source = value.get("host.kernel.clocksource")
     if source is None:
         return limited(
-            "clock", "the kernel does not say its clock source", "Trust the clock cost that each run measures."
+            "clock", "the kernel does not report its clock source", "Trust the clock cost that each run measures."
         )
     if source in _FAST_CLOCKS:
         return ok("clock", f"clock source {source}")
-    text = f"clock source {source}: reading the time costs a system call, which fast storage will show"
+    text = f"clock source {source}: reading the time costs a system call, which shows on fast storage"
     return limited("clock", text, "Boot with a working TSC (clocksource=tsc), or look at the finding 'engine-cost'.")
 
 
@@ -109,7 +113,7 @@ def _cpu(value: Mapping[str, FactValue]) -> Check:
         text = f"this control group may use {limit:g} of {usable} CPUs: many workers measure that limit"
         return limited("CPU", text, "Raise the CPU limit of the container or service.")
     if isinstance(load, float) and isinstance(usable, int) and load > usable / 2:
-        text = f"load average {load:g} on {usable} usable CPUs: others are at work"
+        text = f"load average {load:g} on {usable} usable CPUs: other programs are active"
         return limited("CPU", text, "Stop them, or wait; repeat the run and compare.")
     if isinstance(governors, tuple) and set(governors) & _SLOW_GOVERNORS:
         text = f"frequency governor {', '.join(governors)}: latency depends on how busy the CPU was before"
@@ -121,7 +125,7 @@ def _memory(value: Mapping[str, FactValue]) -> Check:
     total, limit = value.get("host.memory.total_bytes"), value.get("host.cgroup.memory_limit_bytes")
     if isinstance(limit, int) and isinstance(total, int) and limit < total:
         text = f"this control group may use {gib(limit)} of {gib(total)}, page cache included"
-        return limited("memory", text, "Count with that size when judging what caches can hold.")
+        return limited("memory", text, "Use that size when you estimate what caches can hold.")
     if (scarce := scarce_memory(total, value.get("host.memory.available_bytes"))) is not None:
         return scarce
     return ok("memory", f"{gib(total)} of memory" if isinstance(total, int) else "size unknown")
@@ -139,7 +143,7 @@ def _throttles(value: Mapping[str, FactValue]) -> list[Check]:
     limits = value.get("host.cgroup.io_limits")
     if isinstance(limits, tuple) and limits:
         text = (
-            f"the kernel throttles this control group's block I/O ({', '.join(limits)}): the number will be that limit"
+            f"the kernel throttles this control group's block I/O ({', '.join(limits)}): the result will be that limit"
         )
         return [limited("I/O limit", text, "Remove the limit, or report it with the number.")]
     return []
@@ -152,8 +156,8 @@ def _energy(value: Mapping[str, FactValue]) -> Check:
     if can_read is False:
         return limited(
             "energy",
-            "the processors' own meters are for root alone: joules are null",
-            "Run as root, or read a power meter beside the run and give its file to 'assay show --energy'.",
+            "only root can read the processors' own meters: joules are null",
+            "Run as root, or read a power meter during the run and give its file to 'assay show --energy'.",
         )
     return ok("energy", "no meter in this machine; the file of a power meter can be given to 'assay show --energy'")
 
@@ -161,7 +165,7 @@ def _energy(value: Mapping[str, FactValue]) -> Check:
 def _virtual(value: Mapping[str, FactValue]) -> list[Check]:
     if value.get("host.virtualisation.is_virtual") is not True:
         return []
-    text = "this is a virtual machine: caches, limits and neighbours on its host are not seen from here"
+    text = "this is a virtual machine: caches, limits and neighbours on its host are not visible from here"
     return [limited("virtualisation", text, "Repeat runs at other times; ask what the host caches and limits.")]
 
 

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.claims.accepted import ClaimVerdict
-from assay.claims.judged import JudgedClaim, JudgedClaims, JudgedSentence
+from assay.claims.assessed import AssessedClaim, AssessedClaims, AssessedSentence
 from assay.console import PlainConsole
 from assay.report.comparison_text import markdown_words
 
@@ -17,7 +17,7 @@ _STYLES = {
 }
 
 
-def render_claims(found: JudgedClaims, console: PlainConsole) -> None:
+def render_claims(found: AssessedClaims, console: PlainConsole) -> None:
     """Print a line a claim, with the reason, and how many are what."""
     table = Table(box=None, pad_edge=False, title=found.title or None, title_justify="left")
     table.add_column("id", overflow="fold")
@@ -32,7 +32,7 @@ def render_claims(found: JudgedClaims, console: PlainConsole) -> None:
     console.print(summary(found), soft_wrap=True)
 
 
-def markdown_table(found: JudgedClaims) -> Iterator[str]:
+def markdown_table(found: AssessedClaims) -> Iterator[str]:
     """Write it as Markdown, as GitHub reads it."""
     if found.title:
         yield f"### {markdown_words(found.title)}"
@@ -47,17 +47,17 @@ def markdown_table(found: JudgedClaims) -> Iterator[str]:
     yield summary(found)
 
 
-def summary(found: JudgedClaims) -> str:
+def summary(found: AssessedClaims) -> str:
     """Say how many claims there are of each verdict."""
     counts = ", ".join(f"{found.count(verdict)} {verdict.words}" for verdict in ClaimVerdict)
     return f"{len(found.claims)} {'claim' if len(found.claims) == 1 else 'claims'}: {counts}."
 
 
-def _reasons(claim: JudgedClaim) -> list[str]:
+def _reasons(claim: AssessedClaim) -> list[str]:
     """Give the reasons of a claim, of one with several sentences each with what it is of."""
     reasons = [_reason(sentence, is_alone=len(claim.sentences) == 1) for sentence in claim.sentences]
     return reasons if not claim.note else [*reasons, f"({claim.note})"]
 
 
-def _reason(sentence: JudgedSentence, *, is_alone: bool) -> str:
+def _reason(sentence: AssessedSentence, *, is_alone: bool) -> str:
     return sentence.reason if is_alone else f"{sentence.says}: {sentence.verdict.words}, {sentence.reason}"

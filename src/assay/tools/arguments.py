@@ -13,16 +13,16 @@ from assay.input_text import check_count
 
 _LARGEST = 1 << 62
 _MOST_DIGITS = 19
-_SHOWN_LETTERS = 40
+_SHOWN_CHARACTERS = 40
 _MOST_SMALL: Final = 100
-"""Of a tool that knows a dozen: argparse takes seconds for thousands."""
+"""Most words a tool accepts: argparse takes seconds for thousands."""
 
 
 class Arguments(argparse.ArgumentParser):
     """Reads a tool's arguments; raises InputError with the tool's name, the fault and the usage."""
 
     def __init__(self, tool: str, usage: str) -> None:
-        """A reader without arguments; `usage` is what stands after the tool's name."""
+        """A reader without arguments; `usage` follows the tool's name."""
         super().__init__(prog=tool, usage=f"{tool} {usage}", add_help=False, allow_abbrev=False)
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def digits(text: str) -> int | None:
 
 def cut(text: str) -> str:
     """Shorten a word so that a message of one line can hold it."""
-    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}... ({len(text)} letters)"
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
 
 
 def whole_number(text: str, name: str, *, most: float = _LARGEST) -> int:
@@ -53,7 +53,7 @@ def whole_number(text: str, name: str, *, most: float = _LARGEST) -> int:
     """
     number = digits(text)
     if number is None or number < 1:
-        raise InputError(f"{name} is '{cut(text)}'; it is a whole number of 1 or more, without a unit")
+        raise InputError(f"{name} is '{cut(text)}'; it must be a whole number of 1 or more, without a unit")
     if number > most:
-        raise InputError(f"{name} is {number}; {most:.0f} is the most")
+        raise InputError(f"{name} is {number}; the limit is {most:.0f}")
     return number

@@ -1,6 +1,6 @@
 """Charts that the classic tools share: lines over a size or a count, and bars or dots in groups.
 
-Names and values stand at what they belong to; there is no legend to look up. Both kinds can stand on a linear and on a
+Names and values are printed at their data; there is no legend. Both kinds can use a linear and a
 logarithmic axis: powers of two are the usual axis of I/O sizes, and a linear one shows how much of the range the small
 sizes are. Bars have a length only from zero on, so on a logarithmic axis values are dots.
 """
@@ -18,7 +18,7 @@ from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, 
 from assay.units import format_number
 
 COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
-"""Of series, in order: told apart by lightness and by their names too. METHOD 6.1 allows six."""
+"""Of series, in order: distinguished by lightness and by their names too. METHOD 6.1 allows six."""
 CLIFF = 4.0
 """Neighbouring points of a line that differ by this factor or more are a cliff, and the range between them is shaded."""
 
@@ -50,7 +50,7 @@ class Scale(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What stands along an axis, with its unit."""
+    """The label of an axis, with its unit."""
 
     title: str
     scale: Scale = Scale.LINEAR
@@ -58,7 +58,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line: its name, which stands at its end, and its points in the order of x."""
+    """A line: its name, printed at its end, and its points in the order of x."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -69,7 +69,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value of a group: which, whose and how much. None is a value that there is not, and says so."""
+    """A value of a group: which, whose and how much. None is a missing value, and is labelled so."""
 
     group: str
     name: str
@@ -89,7 +89,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis) -> Layered:
         raise ValueError("lines need points, and those on a logarithmic x axis lie above 0")
     if y.scale is not Scale.LINEAR and min(py for _, py in points) <= 0:
         raise ValueError("values on a logarithmic axis lie above 0")
-    coloured = _coloured(series)
+    coloured = _add_colours(series)
     low, high = _bounds([py for _, py in points], y.scale)
     along = vl.X("x:Q", title=x.title, scale=_x_scale(series, x.scale), axis=_x_axis(points, x.scale))
     up = vl.Y("y:Q", title=y.title, scale=_scale(y.scale, low, high), axis=_value_axis(y.scale, low, high))
@@ -111,7 +111,7 @@ def cliffs(series: Sequence[Series], factor: float = CLIFF) -> tuple[tuple[float
     return tuple(sorted(found))
 
 
-def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
+def grouped_bars(bars: Sequence[Bar], axis: Axis) -> Layered:
     """Draw bars from zero, or on a logarithmic axis dots, in groups, each with its name and value.
 
     Raises:
@@ -150,7 +150,7 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
 # -- lines -------------------------------------------------------------------------------------------------------------
 
 
-def _coloured(series: Sequence[Series]) -> list[Series]:
+def _add_colours(series: Sequence[Series]) -> list[Series]:
     fills = itertools.cycle(COLOURS)
     return [Series(one.name, one.points, one.colour or next(fills), one.is_dashed) for one in series]
 
@@ -167,7 +167,7 @@ def _end_labels(
 ) -> list[vl.Chart]:
     low, high = (scale.place(bound) for bound in bounds)
     ends = [one.points[-1] for one in series]
-    moved = _kept_inside([scale.place(py) for _, py in ends], low, high)
+    moved = _keep_inside([scale.place(py) for _, py in ends], low, high)
     rows = [
         {"x": px, "y": scale.at(place), "label": one.name, "colour": one.colour}
         for one, (px, _), place in zip(series, ends, moved, strict=True)
@@ -178,7 +178,7 @@ def _end_labels(
     return [halo, words.encode(color=vl.Color("colour:N", scale=None))]
 
 
-def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float]:
+def _keep_inside(places: Sequence[float], low: float, high: float) -> list[float]:
     """Move labels apart, off the axis below, and not above the top."""
     least = _LEAST_LABEL_DISTANCE * (high - low)
     moved = spread(places, least)
@@ -220,7 +220,7 @@ def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
 
 
 def _with_room(low: float, high: float, scale: Scale, characters: int) -> float:
-    """Move the end of an axis outwards so that a label of so many characters fits behind the last value."""
+    """Move the end of an axis outwards so that a label of N characters fits behind the last value."""
     room_px = min(_CHARACTER_PX * characters + 14, theme.WIDTH_PX / 2)
     start, end = scale.place(low), scale.place(high)
     return scale.at(start + (end - start) * theme.WIDTH_PX / (theme.WIDTH_PX - room_px))

@@ -1,4 +1,4 @@
-"""Print a classic tool's output for each client of a run, and then, in its shape, what all of them came to.
+"""Print a classic tool's output for each client of a run, and then, in its shape, the summary of all clients.
 
 A tool's numbers cover one machine. What is printed of all is named so: mean, slowest and fastest client (`over_clients.py`).
 Sums over clients are Assay's own, on standard error and in `assay show`.
@@ -40,22 +40,22 @@ class EachClient(Output[Any]):
         outputs = [*self._outputs.values()]
         return _below_names(texts | (self._together.of_clients(outputs) if len(outputs) > 1 else {}))
 
-    def beside(self) -> str:
+    def stderr_notes(self) -> str:
         """Give the remarks on each client below its name; once, where all are equal."""
-        return self._of_each(lambda output: output.beside())
+        return self._of_each(lambda output: output.stderr_notes())
 
     def brief(self) -> str:
         """Give the brief remarks likewise."""
         return self._of_each(lambda output: output.brief())
 
     def _of_each(self, remarks: Callable[[Output[Any]], str]) -> str:
-        said = {f"client {name}": remarks(output) for name, output in self._outputs.items()}
-        return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
+        notes = {f"client {name}": remarks(output) for name, output in self._outputs.items()}
+        return _below_names(notes) if len(set(notes.values())) > 1 else next(iter(notes.values()), "")
 
     def files(self) -> Sequence[OutputFile]:
         """Give the files of each client, with its name in theirs: `x-local-1.xls`."""
         return [
-            OutputFile(_named(file.path, name), file.content, appends=file.appends)
+            OutputFile(_client_path(file.path, name), file.content, appends=file.appends)
             for name, output in self._outputs.items()
             for file in output.files()
         ]
@@ -79,5 +79,5 @@ def _below_names(texts: Mapping[str, str]) -> str:
     return "\n".join(f"==== {name}\n{text}" for name, text in texts.items())
 
 
-def _named(path: Path, client: str) -> Path:
+def _client_path(path: Path, client: str) -> Path:
     return path.with_name(f"{path.stem}-{client}{path.suffix}")

@@ -1,8 +1,8 @@
-"""The seam for tools: what Assay has to know of one to take its command line and to print what it prints.
+"""The interface of a tool: what Assay needs to read its command line and to print its output.
 
     words, files -> settings -> Plan -> run -> output
 
-A `FrontEnd` makes the Plan and an `Output` tells of the run. Everything that either needs is in the Plan: its origin keeps
+A `FrontEnd` makes the Plan and an `Output` reports the run. Everything that either needs is in the Plan: its origin keeps
 the words and the texts of the files that they name (`named_files.py`), so that `assay rerun` and `assay show --classic` do
 what the first command did. `registry.py` names the tools.
 """
@@ -35,17 +35,17 @@ S = TypeVar("S")
 """Settings of a tool: a frozen value."""
 
 
-class Door(Protocol):
+class RunContext(Protocol):
     """What a command line may ask of Assay."""
 
     def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
-        """Carry out one run and print its output; returns the exit code, raises what ended the run early."""
+        """Execute one run and print its output; returns the exit code, raises what ended the run early."""
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
 
     def may_write(self, name: str) -> bool:
-        """Whether a file is written that the words name, beside those of a run; raises InputError where it may not be."""
+        """Whether the words name an output file, in addition to those of a run; raises InputError where that is refused."""
 
     def check_action(self, what: str) -> None:
         """Raise InputError where nothing but a measurement may be done to the machine; `what` is what the words ask for."""
@@ -71,7 +71,7 @@ class FrontEnd(abc.ABC, Generic[S]):
     shims: ClassVar[tuple[str, ...]] = ()
     """Names that scripts call the tool by. None unless a shim is wanted: it hides the program of that name."""
     help_words: ClassVar[frozenset[str]] = frozenset({"--help"})
-    """Words that ask for help wherever they stand."""
+    """Words that ask for help in any position."""
     own_options: ClassVar[frozenset[str]] = frozenset()
     """Options of the tool that have the name of one of Assay's: they are the tool's."""
     not_for_clients: ClassVar[str] = ""
@@ -90,12 +90,12 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Read the words of one run and the files that they name, nothing else: neither the machine nor a clock.
 
         Raises:
-            InputError: they cannot be carried out as meant; the text says what is wrong and what would be right.
+            InputError: they are not supported; the text has the fault and the cure.
         """
 
     @abc.abstractmethod
     def to_plan(self, settings: S, origin: Origin, folder: Path) -> Plan:
-        """Make the Plan; what it depends on beside the settings is looked up here, and is in the Plan.
+        """Make the Plan; what it depends on besides the settings is read here, and is in the Plan.
 
         Args:
             settings: What is asked for.
@@ -111,7 +111,7 @@ class FrontEnd(abc.ABC, Generic[S]):
         return directories(self.to_plan(settings, self.origin(()), folder)).values()
 
     def hosts(self, settings: S) -> HostsAsked | None:
-        """Name the clients that the words ask for, where the tool has a form for several; None: they say nothing of them."""
+        """Name the clients that the words ask for, where the tool has a form for several; None: they name none."""
         return None
 
     def adds_clients_up(self, settings: S) -> bool:
@@ -119,12 +119,12 @@ class FrontEnd(abc.ABC, Generic[S]):
         return self.hosts(settings) is not None
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
-        """Have words say who does the work, where the tool has an option for that; of others the Plan alone says it."""
+        """Put the user who does the work into the words, if the tool has an option for it; else it is in the Plan alone."""
         return words
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
-        """Do what the words after `assay TOOL` ask for, and return the exit code: one run, unless a tool knows more."""
-        return door.measure(words)
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
+        """Execute the words after `assay TOOL`, and return the exit code: one run, unless a tool has more commands."""
+        return context.measure(words)
 
     # -- back from a Plan ----------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class FrontEnd(abc.ABC, Generic[S]):
     # -- before a run --------------------------------------------------------------------------------------------------
 
     def output_names(self, settings: S) -> Sequence[str]:
-        """Name the files that the words have written beside the text."""
+        """Name the output files that the words ask for."""
         return ()
 
     def check_outputs(self, settings: S) -> None:
@@ -160,7 +160,7 @@ class FrontEnd(abc.ABC, Generic[S]):
             check_writable(Path(name))
 
     def check(self, settings: S, plan: Plan) -> None:
-        """Look at what a run needs beside its targets and the files that it writes; raises InputError or RunError."""
+        """Check what a run needs besides its targets and the files that it writes; raises InputError or RunError."""
 
     def needs(self, settings: S, plan: Plan) -> Iterable[Need]:
         """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
@@ -171,7 +171,7 @@ class FrontEnd(abc.ABC, Generic[S]):
 
         Args:
             plan: What will be done.
-            has_outputs: Whether files are written beside the text.
+            has_outputs: Whether output files are written.
             has_clients: Whether clients do it, and not this machine alone.
 
         Raises:
@@ -208,7 +208,7 @@ class FrontEnd(abc.ABC, Generic[S]):
 
 
 class Output(abc.ABC, Generic[S]):
-    """What the tool says of a run, a function of the run alone; of one that died, what it had measured."""
+    """A tool's output for a run, a function of the run alone; of an interrupted run, what it had measured."""
 
     def __init__(self, run: "RunRecord", settings: S) -> None:
         """Of a run, whole or cut, as its settings asked for it."""
@@ -220,7 +220,7 @@ class Output(abc.ABC, Generic[S]):
         """Print what the tool prints on standard output, byte for byte but for the measured numbers."""
 
     def of_clients(self, outputs: Sequence[Self]) -> dict[str, str]:
-        """Print what several clients came to together, in the tool's shape; this is the output of their run.
+        """Print the summary of several clients, in the tool's shape; this is the output of their run.
 
         Args:
             outputs: Of each client by itself.
@@ -231,19 +231,19 @@ class Output(abc.ABC, Generic[S]):
         return {}
 
     def figures_of_clients(self, outputs: Sequence[Self]) -> "Sequence[Figure]":
-        """Draw what several clients came to together; this is the output of their run, and these are those of each."""
+        """Draw the summary of several clients; this is the output of their run, and these are those of each."""
         return ()
 
-    def beside(self) -> str:
-        """Say what the tool's text cannot say, or says wrongly, in lines for standard error."""
+    def stderr_notes(self) -> str:
+        """Report what the tool's text cannot show, or shows wrongly, in lines for standard error."""
         return ""
 
     def brief(self) -> str:
-        """Say the same after a run, in two lines at most where nothing is wrong; `assay show --classic` prints `beside`."""
-        return self.beside()
+        """Report the same after a run, in two lines where nothing is wrong; `assay show --classic` prints `stderr_notes`."""
+        return self.stderr_notes()
 
     def files(self) -> Sequence[OutputFile]:
-        """Make the files that the words ask for beside the text."""
+        """Make the output files that the words ask for."""
         return ()
 
     def figures(self) -> Sequence["Figure"]:
@@ -252,7 +252,7 @@ class Output(abc.ABC, Generic[S]):
 
     def figures_of(self, document: "Document") -> Sequence["Figure"]:
         """Draw it for a report, with what is less than trusted marked."""
-        from assay.report.verdict import doubts_of  # noqa: PLC0415 - only what is drawn has to know
+        from assay.report.verdict import doubts_of  # noqa: PLC0415 - only drawings need it
 
         return self.marked_figures(doubts_of(document))
 

@@ -1,7 +1,7 @@
 """What the classic outputs count from: totals of a phase, by operation and by worker.
 
 They are totals over the whole phase, as the classic tools report, or over a span that a tool leaves out of its own; the
-windows and verdicts of the result document are said beside them, not in them.
+windows and verdicts of the result document are printed next to them, not in them.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from assay.analysis.rows import NS_PER_S, Span
 
 @dataclasses.dataclass(frozen=True)
 class Totals:
-    """What some operations of a phase came to in a span, all workers together; all zero where nothing of them completed."""
+    """The totals of some operations of a phase in a span, all workers together; all zero where nothing of them completed."""
 
     record: PhaseRecord
     operations: tuple[tuple[str, str], ...]

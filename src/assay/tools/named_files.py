@@ -1,8 +1,8 @@
 """Files that the words of a tool name: read once, and kept with the run by their names.
 
-What a run was made of, words and files, is in its Plan (`Origin`): it can be told of and repeated where no file is there any
-more. A file may include others, where its tool knows that: what lies beside it or below, by a name that is not absolute, has
-no `..` and leads over no link. So whoever wrote a file has nothing else read.
+What a run was made of, words and files, is in its Plan (`Origin`): it can be shown and repeated without any of the
+files after the run. A file may include others, where its tool supports that: files next to it or below, by a name that
+is not absolute, has no `..` and leads over no link. So whoever wrote a file has nothing else read.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ class Include:
 
     line: int
     name: str
-    """As it stands there."""
+    """As written there."""
 
 
 def nothing_included(_: str) -> Iterable[Include]:
-    """Find no includes, for tools that know none."""
+    """Find no includes, for tools without includes."""
     return ()
 
 
@@ -55,7 +55,7 @@ def read_files(
         while waiting:
             holder = waiting.pop()
             for include in includes(found[holder]):
-                path = _looked_at(holder, include)
+                path = _check_include(holder, include)
                 if path not in found:
                     found[path] = _read(tool, path, what, follows=False)
                     waiting.append(path)
@@ -65,16 +65,16 @@ def read_files(
 
 
 def included_path(holder: str, name: str) -> str:
-    """Name a file that another one includes: beside that."""
+    """Name a file that another one includes: next to that."""
     return str(Path(holder).parent / name)
 
 
-def _looked_at(holder: str, include: Include) -> str:
+def _check_include(holder: str, include: Include) -> str:
     folder, wanted = Path(holder).resolve().parent, Path(include.name)
     if not include.name:
         raise FrontEndError(holder, include.line, "include names no file")
     if wanted.is_absolute() or ".." in wanted.parts or "\0" in include.name:
-        text = f"'{cut(include.name)}' leaves the folder of the file; put it beside it"
+        text = f"'{cut(include.name)}' leaves the folder of the file; put it next to that file"
         raise FrontEndError(holder, include.line, text)
     if (folder / wanted).resolve() != folder / wanted:
         text = f"'{cut(include.name)}' is reached over a link, which is not followed"
@@ -86,4 +86,4 @@ def _read(tool: str, name: str, what: str, *, follows: bool = True) -> str:
     try:
         return read_text("/dev/stdin" if name == "-" else name, what, follows=follows)
     except FileNotFoundError:
-        raise InputError(f"{tool}: the {what} '{cut(name)}' is not there") from None
+        raise InputError(f"{tool}: the {what} '{cut(name)}' does not exist") from None

@@ -1,6 +1,6 @@
 """What becomes of an option or parameter of a tool: a row each in the tool's own table.
 
-An option is carried out, left out because no number depends on it, or refused with the nearest thing that there is.
+An option is supported, ignored because it does not change the load, or refused with the nearest alternative.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """It is carried out."""
+    """It is supported."""
 
     name: str
     """Its usual name."""
@@ -17,14 +17,14 @@ class Taken:
 
 @dataclasses.dataclass(frozen=True)
 class Noted:
-    """It is left out, since no number here depends on it."""
+    """It is ignored, since it does not change the load."""
 
     why: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """It has no equal."""
+    """It is not supported."""
 
     why: str
     """And what is nearest."""

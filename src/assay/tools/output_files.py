@@ -1,4 +1,4 @@
-"""Files that a classic tool leaves beside its output: spreadsheets, tables, traces."""
+"""Files that a classic tool writes in addition to its output: spreadsheets, tables, traces."""
 
 import dataclasses
 import os
@@ -33,7 +33,7 @@ class OutputFile:
 def write_into(files: Iterable[OutputFile], folder: Path) -> list[Path]:
     """Write files into a folder, made if need be, under their bare names, and give the paths.
 
-    Where a bundle's words say that they go is nobody's wish who looks at it later.
+    Where a bundle's words say that they go is not a request of whoever reads it later.
 
     Raises:
         InputError: the folder is a file, or lies inside a run bundle.
@@ -57,7 +57,7 @@ def check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"the folder {folder} does not exist; make it, or name another")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise RunError(f"in {folder} you can make no files; name another folder")
+        raise RunError(f"you cannot create files in {folder}; name another folder")
 
 
 def check_writable(path: Path) -> None:

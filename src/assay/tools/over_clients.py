@@ -3,8 +3,8 @@
     mean       every number is the arithmetic mean of the clients' numbers
     slowest    of rates the smallest, of times the longest; fastest: the other end
 
-Nothing here is a sum. What one of the clients lacks is in none of the three: a mean of fewer would pass for one of all.
-Records are folded whole, so that what stands in one line is of one client: that of the smallest or largest rate.
+Nothing here is a sum. What is missing for one client is in none of the three: a mean of fewer would pass for one of all.
+Records are folded whole, so that each line is of one client: that of the smallest or largest rate.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ R = TypeVar("R", bound="DataclassInstance")
 
 
 class Fold(enum.Enum):
-    """Which number stands for those of all clients."""
+    """Which number represents those of all clients."""
 
     MEAN = "mean"
     SLOWEST = "slowest"
@@ -55,7 +55,7 @@ class Fold(enum.Enum):
 
 
 def _mean(records: Sequence[R]) -> R:
-    """Keep what is equal in all, and average the other numbers; what one lacks is None."""
+    """Keep what is equal in all, and average the other numbers; what is missing in one is None."""
     means: dict[str, Any] = {}
     for field in dataclasses.fields(records[0]):
         values = [getattr(record, field.name) for record in records]

@@ -1,4 +1,4 @@
-"""The tools whose command lines Assay takes: one line a tool, the name of its folder and what `assay --help` says of it."""
+"""The tools whose command lines Assay takes: one line a tool, the name of its folder and its line in `assay --help`."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

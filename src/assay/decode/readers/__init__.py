@@ -1,4 +1,6 @@
-"""Which tool printed this? A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
+"""Find the tool that printed an output.
+
+A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
 
 `read` gives the figures one by one, or None where the text is not that tool's; it raises ValueError with words for people
 where the text is the tool's but cannot be used.
@@ -36,7 +38,7 @@ MOST_FIGURES: Final = 10_000
 MOST_LINES: Final = 600_000
 MOST_VALUES: Final = 600_000
 _SEPARATORS: Final = ",[{<"
-"""One of them stands before each value of CSV, JSON and XML but the first."""
+"""One of them precedes each value of CSV, JSON and XML but the first."""
 _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """As `str.splitlines` takes them."""
 
@@ -69,16 +71,18 @@ def read(text: str, source: str, tool: str | None = None) -> tuple[str, tuple[Cl
             raise InputError(f"{source}: is an output of {name}, but {error}") from error
         if figures is not None:
             if not figures:
-                raise InputError(f"{source}: is an output of {name} without a figure")
+                raise InputError(f"{source}: is an output of {name} without a result")
             if len(figures) > MOST_FIGURES:
-                raise InputError(f"{source}: has more than {MOST_FIGURES} figures, which are the most. Take it apart")
+                raise InputError(f"{source}: has more than {MOST_FIGURES} figures. Split it")
             return name, figures
     if tool is not None:
         raise InputError(
-            f"{source}: is no output of {tool}, as far as Assay knows it. Give it the whole of what the tool printed"
+            f"{source}: is not an output of {tool} in a supported format. Give it the whole of what the tool printed"
         )
     known = ", ".join(names)
-    raise InputError(f"{source}: is no output that Assay knows: {known}. Give it the whole of what the tool printed")
+    raise InputError(
+        f"{source}: is not an output in a supported format: {known}. Give it the whole of what the tool printed"
+    )
 
 
 def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> Iterable[Claim] | None:
@@ -89,10 +93,10 @@ def _read_each(text: str, reader: Callable[[str], Iterable[Claim] | None]) -> It
     found = [(name, reader(part)) for name, part in zip(parts[::2], parts[1::2], strict=True) if name]
     if all(claims is None for _, claims in found):
         return None
-    return _named(found)
+    return _add_names(found)
 
 
-def _named(found: Iterable[tuple[str, Iterable[Claim] | None]]) -> Iterator[Claim]:
+def _add_names(found: Iterable[tuple[str, Iterable[Claim] | None]]) -> Iterator[Claim]:
     for name, claims in found:
         if claims is None:
             raise ValueError(f"that of client {name} is not")
@@ -106,4 +110,4 @@ def check_size(text: str, source: str) -> None:
     lines -= text.count("\r\n")
     for found, most, what in ((lines, MOST_LINES, "lines"), (values, MOST_VALUES, "values")):
         if found > most:
-            raise InputError(f"{source}: has {found} {what}; {most} are the most. Take it apart")
+            raise InputError(f"{source}: has {found} {what}; the limit is {most}. Split it")

@@ -1,6 +1,6 @@
 """Bonnie++: its line of comma-separated values, of 1.03, 1.96 to 1.97 and 1.98 (which is 2.00); the table is not needed.
 
-From 1.9x on the tool flushes within the time; 1.03 does so only with -b, which its line does not say.
+From 1.9x on the tool flushes within the time; 1.03 does so only with -b, which its line does not show.
 """
 
 import csv
@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 
 NAME = "bonnie++"
 
@@ -27,7 +27,7 @@ _FILE_TESTS = tuple(
     for name, action in (("create", Doing.CREATE), ("stat", Doing.STAT), ("delete", Doing.DELETE))
 )
 _LATENCIES = {48: 36, 50: 38}
-"""Where the longest operation of each test stands, since 1.96: data, seeks, files."""
+"""The field of the longest operation of each test, since 1.96: data, seeks, files."""
 _TIME = re.compile(r"([0-9]{1,12})(us|ms|s)", re.ASCII)
 _NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
 _WHOLE = "*"
@@ -62,7 +62,9 @@ def _of_line(line: str) -> Iterator[Claim]:
     if not machine or not all(_is_value(field) for field in fields[at_data : at_data + 12]):
         return
     during = _during(fields)
-    longest = [_longest(field) for field in fields[_LATENCIES[len(fields)] :]] if is_flushed else [ToldLatency()] * 12
+    longest = (
+        [_longest(field) for field in fields[_LATENCIES[len(fields)] :]] if is_flushed else [ReportedLatency()] * 12
+    )
     for place, (test, action, phase) in enumerate(_TESTS):
         is_by_character = "character" in test
         yield from _figure(
@@ -114,15 +116,15 @@ def _of_line(line: str) -> Iterator[Claim]:
 
 
 def _during(fields: Sequence[str]) -> Circumstances:
-    """Say what a line says of its run. It has no time: the seed is the time only where the user gave none."""
+    """Read what a line reports of its run. It has no time: the seed is the time only where the user gave none."""
     is_old = len(fields) == 27
     return Circumstances(version=None if is_old else fields[1][:40] or None, machine=fields[0 if is_old else 2][:200])
 
 
-def _longest(field: str) -> ToldLatency:
+def _longest(field: str) -> ReportedLatency:
     """Read the time of a test's longest operation: of those by character, of a chunk of them."""
     found = _TIME.fullmatch(field)
-    return ToldLatency(max_ns=int(found[1]) * _NS[found[2]] if found else None)
+    return ReportedLatency(max_ns=int(found[1]) * _NS[found[2]] if found else None)
 
 
 def _is_value(field: str) -> bool:

@@ -1,4 +1,4 @@
-"""`dd`: its last line on standard error. Whether it read or wrote, and flushed, it does not say."""
+"""`dd`: its last line on standard error. It does not report whether it read or wrote, and flushed."""
 
 import itertools
 import re

@@ -1,8 +1,8 @@
 """elbencho's files of results: CSV, one row a phase, the names of the columns in the first; or JSON, one document a phase.
 
-Both say the same under other names. In the JSON every value is a string, and what a phase did not count is left out. Of the
-rates `[first]` was when the fastest thread was done and `[last]` when the slowest was: the last is of the whole work. Its
-CPU time is the whole machine's and not the tool's, so nothing is made of it.
+Both have the same values under other names. In the JSON every value is a string, and what a phase did not count is left
+out. Of the rates `[first]` was when the fastest thread was done and `[last]` when the slowest was: the last is of the
+whole work. Its CPU time is the whole machine's and not the tool's, so nothing is made of it.
 """
 
 import csv
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 from assay.decode.json_documents import document_at
 
 NAME = "elbencho"
@@ -36,7 +36,7 @@ _JSON = re.compile(r"\s*\{")
 _LONGEST_HEAD = 64 << 10
 _MIB = 1 << 20
 _FIRST_NAMES = 1000
-"""Characters in which the first document says what it is."""
+"""Characters in which the first document identifies itself."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Rates:
     ops_per_s: float | None
     entries_per_s: float | None
     bytes: float | None
-    latency: ToldLatency
+    latency: ReportedLatency
 
     @property
     def is_there(self) -> bool:
@@ -56,7 +56,7 @@ class _Rates:
 
 @dataclasses.dataclass(frozen=True)
 class _Phase:
-    """What both files say of a phase."""
+    """What both files report of a phase."""
 
     name: str
     hosts: int
@@ -64,14 +64,14 @@ class _Phase:
     depth: int
     is_direct: bool
     largest_set_bytes: float | None
-    """Of the files that were named; None where directories were. Random offsets may meet the same block many times."""
+    """Of the files that were named; None where directories were. Random offsets may hit the same block many times."""
     block_bytes: float | None
     is_random: bool
     seconds: float | None
     """Of the slowest thread."""
     during: Circumstances
     rates: _Rates
-    reads_besides: _Rates
+    mixed_reads: _Rates
     """Of a mix: `rates` are those of its writes."""
 
 
@@ -86,10 +86,10 @@ def _figures(phase: _Phase) -> Iterator[Claim]:
     # Names of a header that was repeated, phases that move nothing (SYNC, DROPCACHE), and the network by itself (NET).
     if match is None:
         return
-    action, is_mix = _ACTIONS[match[1]], phase.reads_besides.is_there
+    action, is_mix = _ACTIONS[match[1]], phase.mixed_reads.is_there
     yield _figure(phase, phase.name + (": write" if is_mix else ""), action, phase.rates, is_mix=is_mix)
     if is_mix:
-        yield _figure(phase, f"{phase.name}: read", Doing.READ, phase.reads_besides, is_mix=True)
+        yield _figure(phase, f"{phase.name}: read", Doing.READ, phase.mixed_reads, is_mix=True)
 
 
 def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: bool) -> Claim:
@@ -101,7 +101,7 @@ def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: b
         ops_per_s=rates.ops_per_s or rates.entries_per_s,
         set_bytes=int(min(sizes)) if rates.bytes else None,
         clients=phase.hosts,
-        # How many of a mix read and how many wrote is not known.
+        # How many of a mix read and how many wrote is unknown.
         outstanding=None if is_mix else phase.hosts * phase.threads * phase.depth,
         is_direct=phase.is_direct,
         is_flushed=False if action is Doing.WRITE else None,
@@ -117,7 +117,7 @@ def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: b
 
 
 def _settings(phase: _Phase) -> str:
-    """Say what a phase was run with, for its key."""
+    """Describe the settings of a phase, for its key."""
     hosts = f" hosts={phase.hosts}" if phase.hosts > 1 else ""
     block = f" block={int(phase.block_bytes)}" if phase.block_bytes else ""
     flags = "".join(f" {word}" for word, holds in (("random", phase.is_random), ("direct", phase.is_direct)) if holds)
@@ -140,7 +140,7 @@ def _csv_phases(text: str) -> Iterable[_Phase] | None:
         return None
     lines = text.splitlines()
     if len(lines[0]) > _LONGEST_HEAD:
-        raise ValueError(f"its first line has more than {_LONGEST_HEAD} letters")
+        raise ValueError(f"its first line has more than {_LONGEST_HEAD} characters")
     rows = csv.DictReader(lines)
     missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
     if missing:
@@ -164,7 +164,7 @@ def _csv_phase(row: Mapping[str, str | None]) -> _Phase:
         seconds=_ms(row.get("time ms [last]")),
         during=_during(row.get("version"), row.get("ISO date")),
         rates=_csv_rates(row, ""),
-        reads_besides=_csv_rates(row, "rwmix read "),
+        mixed_reads=_csv_rates(row, "rwmix read "),
     )
 
 
@@ -179,17 +179,17 @@ def _csv_rates(row: Mapping[str, str | None], of: str) -> _Rates:
     )
 
 
-def _csv_latency(row: Mapping[str, str | None], of: str) -> ToldLatency:
+def _csv_latency(row: Mapping[str, str | None], of: str) -> ReportedLatency:
     """Give the latencies of I/Os; of phases that have none, of entries."""
     for kind in ("IO", "Ent"):
         mean, longest = (_number(row.get(f"{of}{kind} lat us [{which}]")) for which in ("avg", "max"))
         if mean or longest:
             return _latency(mean, longest)
-    return ToldLatency()
+    return ReportedLatency()
 
 
-def _latency(mean_us: float | None, max_us: float | None) -> ToldLatency:
-    return ToldLatency(mean_ns=mean_us * 1e3 if mean_us else None, max_ns=max_us * 1e3 if max_us else None)
+def _latency(mean_us: float | None, max_us: float | None) -> ReportedLatency:
+    return ReportedLatency(mean_ns=mean_us * 1e3 if mean_us else None, max_ns=max_us * 1e3 if max_us else None)
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _json_phases(text: str) -> list[_Phase] | None:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"its JSON is broken after {len(documents)} phases ({str(error)[:100]})") from error
         if not (isinstance(document, dict) and "phase_type" in document and "last_done" in document):
-            raise ValueError(f"document {len(documents) + 1} of its JSON is no phase")
+            raise ValueError(f"document {len(documents) + 1} of its JSON is not a phase")
         documents.append(document)
     return [_json_phase(document) for document in documents]
 
@@ -237,7 +237,7 @@ def _json_phase(document: Mapping[str, Any]) -> _Phase:
         seconds=_ms(done.get("elapsed_time_ms")),
         during=_during(config.get("version"), document.get("iso_start_date")),
         rates=_json_rates(done, {kind: _table(latency.get(kind)) for kind in _KINDS}),
-        reads_besides=_json_rates(
+        mixed_reads=_json_rates(
             _table(done.get("rwmix_read")),
             {kind: _table(_table(latency.get(kind)).get("rwmix_read")) for kind in _KINDS},
         ),
@@ -248,13 +248,13 @@ _KINDS = ("IO", "entries")
 
 
 def _json_rates(done: Mapping[str, Any], latency: Mapping[str, Mapping[str, Any]]) -> _Rates:
-    told = next((latency[kind] for kind in _KINDS if latency[kind]), {})
+    latency_row = next((latency[kind] for kind in _KINDS if latency[kind]), {})
     return _Rates(
         bytes_per_s=_number(done.get("bytes/s")),
         ops_per_s=_number(done.get("iops")),
         entries_per_s=_number(done.get("entries/s")),
         bytes=_number(done.get("bytes")),
-        latency=_latency(_number(told.get("avg_us")), _number(told.get("max_us"))),
+        latency=_latency(_number(latency_row.get("avg_us")), _number(latency_row.get("max_us"))),
     )
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 from assay.decode.json_documents import document_at
 
 NAME = "fio"
@@ -41,7 +41,7 @@ def read(text: str) -> Iterable[Claim] | None:
     for job in jobs:
         groups.setdefault(_group(job), Counter())[_name(job)] += 1
     numbers = {group: number for number, group in enumerate(groups, start=1)}
-    during = Circumstances(version=_version(document), measured=_measured(document))
+    during = Circumstances(version=_version(document), measured=_measured_at(document))
     found: list[Claim] = []
     for job in jobs:
         names = groups[_group(job)]
@@ -66,8 +66,8 @@ def _version(document: Mapping[str, Any]) -> str | None:
     return str(document.get("fio version", ""))[:40].removeprefix("fio-") or None
 
 
-def _measured(document: Mapping[str, Any]) -> dt.datetime | None:
-    """Give the time of day: fio takes it when it writes the document, which is as near as it tells."""
+def _measured_at(document: Mapping[str, Any]) -> dt.datetime | None:
+    """Give the time of day: fio takes it when it writes the document, which is as near as it reports."""
     stamp = _number(document.get("timestamp"))
     return dt.datetime.fromtimestamp(stamp, dt.UTC) if 0 < stamp < 1e11 else None
 
@@ -85,25 +85,25 @@ def _of_job(
         size *= workers
     # By itself fio takes a file out of the page cache before it begins.
     is_emptied = str(options.get("invalidate", "1")) != "0"
-    ways = [way for way in ("read", "write") if _moved(_table(job.get(way))) > 0]
-    for way in ways:
-        found = _table(job[way])
-        moved = _moved(found)
+    directions = [direction for direction in ("read", "write") if _bytes_moved(_table(job.get(direction))) > 0]
+    for direction in directions:
+        found = _table(job[direction])
+        moved = _bytes_moved(found)
         is_old = "bw_bytes" not in found
         ops, runtime_ms = (_number(found.get(name)) for name in ("total_ios", "runtime"))
         yield Claim(
-            test=f"{_name(job)}: {way}" + (" (of a mix)" if len(ways) > 1 else ""),
-            action=Doing(way),
+            test=f"{_name(job)}: {direction}" + (" (of a mix)" if len(directions) > 1 else ""),
+            action=Doing(direction),
             bytes_per_s=_rate(found, "bw", _KIB) if is_old else _rate(found, "bw_bytes"),
             ops_per_s=_rate(found, "iops"),
             set_bytes=size,
             cold_share=min(1.0, size / moved) if size and moved and is_emptied else None,
-            # Shares of a mix are not known apart.
-            cpu_share=cpu if len(ways) == 1 else None,
-            outstanding=workers * depth if len(ways) == 1 else None,
+            # The shares of a mix are unknown.
+            cpu_share=cpu if len(directions) == 1 else None,
+            outstanding=workers * depth if len(directions) == 1 else None,
             is_direct=str(options.get("direct", "0")) == "1",
             is_flushed=any(str(options.get(name, "0")) not in {"0", "none"} for name in _FLUSHES),
-            place=(*place, way),
+            place=(*place, direction),
             workers=workers,
             queue_depth=depth,
             ops=int(ops) if ops else None,
@@ -117,7 +117,7 @@ def _of_job(
         )
 
 
-def _moved(found: Mapping[str, Any]) -> float:
+def _bytes_moved(found: Mapping[str, Any]) -> float:
     """Give the bytes of one direction."""
     is_old = "bw_bytes" not in found and "io_kbytes" not in found
     return _number(found.get("io_bytes")) * (_KIB if is_old else 1)
@@ -128,21 +128,21 @@ def _rate(found: Mapping[str, Any], name: str, unit: int = 1) -> float | None:
     return None if name in found and found[name] is None else _number(found.get(name)) * unit
 
 
-def _latency(found: Mapping[str, Any]) -> ToldLatency:
+def _latency(found: Mapping[str, Any]) -> ReportedLatency:
     name, unit_ns = ("clat_ns", 1.0) if "clat_ns" in found else ("clat", 1000.0)
-    told = _table(found.get(name))
-    shares = {_number_of(share): value for share, value in _table(told.get("percentile")).items()}
+    latency = _table(found.get(name))
+    shares = {_number_of(share): value for share, value in _table(latency.get("percentile")).items()}
 
     def ns(value: object) -> float | None:
         return _number(value) * unit_ns or None
 
-    return ToldLatency(
-        mean_ns=ns(told.get("mean")),
+    return ReportedLatency(
+        mean_ns=ns(latency.get("mean")),
         p50_ns=ns(shares.get(50.0)),
         p90_ns=ns(shares.get(90.0)),
         p99_ns=ns(shares.get(99.0)),
         p99_9_ns=ns(shares.get(99.9)),
-        max_ns=ns(told.get("max")),
+        max_ns=ns(latency.get("max")),
     )
 
 

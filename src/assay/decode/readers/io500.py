@@ -1,6 +1,6 @@
 """IO500: the summary of its results, a line each: `[RESULT] NAME VALUE UNIT : time SECONDS seconds`.
 
-Where it broke the rules `[INVALID]` stands at the end. GiB/s are binary, kIOPS are thousands. The scores are geometric means
+Where it broke the rules `[INVALID]` is at the end. GiB/s are binary, kIOPS are thousands. The scores are geometric means
 of these and no measurement, so they are left out.
 """
 

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedCell
 
 NAME = "iozone"
 
@@ -60,7 +60,7 @@ def read(text: str) -> Iterable[Claim] | None:
     if command is None or _PROGRAM.search(text) is None:
         return None
     if _UNITS not in text:
-        raise ValueError(f"it is not in kBytes/sec ('{_UNITS}' is wanted: leave -O and -N out)")
+        raise ValueError(f"it is not in kBytes/sec ('{_UNITS}' is required: leave -O and -N out)")
     words = _words(command[1])
     flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
     is_direct, is_flushed = "I" in flags, "e" in flags or "o" in flags
@@ -72,7 +72,7 @@ def read(text: str) -> Iterable[Claim] | None:
 def _during(text: str) -> Circumstances:
     version, run = _VERSION.search(text), _RUN.search(text)
     try:
-        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y") if run else None  # noqa: DTZ007 - it says none
+        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y") if run else None  # noqa: DTZ007 - it prints none
     except ValueError:
         began = None
     return Circumstances(version=version[1] if version else None, measured=began)
@@ -106,7 +106,7 @@ def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -
                 is_direct=is_direct,
                 is_flushed=is_flushed if action is Doing.WRITE else None,
                 place=(f"{(word := _word(name))}-{file_kib}-{record_kib}", word),
-                cell=ToldCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
+                cell=ReportedCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
                 workers=1,
                 queue_depth=1,
             )

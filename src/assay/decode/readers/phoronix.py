@@ -1,7 +1,7 @@
 """Phoronix Test Suite: its `composite.xml`, with a test a `Result` and a system an `Entry`.
 
-`RawString` has the value of each trial, with colons between them: these are repeats. A test whose unit (`Scale`) is no rate
-of data or operations and no time is there without a value. MB/s are taken as 10^6 bytes a second.
+`RawString` has the value of each trial, with colons between them: these are repeats. A test whose unit (`Scale`) is not
+a rate of data or operations and no time is there without a value. MB/s are taken as 10^6 bytes a second.
 
 The file may be anybody's: a document type or an entity is refused as such, so nothing is expanded or fetched.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 from assay.decode.claim import Circumstances, Claim, Doing
-from assay.decode.units_told import as_claim
+from assay.decode.table_units import as_claim
 
 NAME = "phoronix"
 
@@ -22,7 +22,7 @@ _DEEPEST = 20
 _MOST_VALUES = 10_000
 _LONGEST_TEXT = 1000
 _MOST_PIECES = 16
-"""Of a text, of some thousand letters each."""
+"""Of a text, of some thousand characters each."""
 
 
 class _Element:
@@ -51,7 +51,7 @@ def read(text: str) -> Iterable[Claim] | None:
     """Read every trial of every test."""
     if f"<{_ROOT}>" not in text[:_FIRST]:
         return None
-    root = _parsed(text)
+    root = _parse(text)
     if root.name != _ROOT:
         return None
     systems = {one.text("Identifier"): one for one in root.all("System")}
@@ -59,7 +59,7 @@ def read(text: str) -> Iterable[Claim] | None:
     return (figure for result in root.all("Result") for figure in _of_result(result, systems, client))
 
 
-def _parsed(text: str) -> _Element:
+def _parse(text: str) -> _Element:
     """Take the document to pieces; raises ValueError."""
     top = _Element("")
     open_elements = [top]
@@ -75,8 +75,8 @@ def _parsed(text: str) -> _Element:
         if len(open_elements[-1].parts) < _MOST_PIECES:
             open_elements[-1].parts.append(data)
 
-    def refuse(*_told: object) -> int:
-        raise ValueError("its XML declares a document type or an entity, which a result has no use for")
+    def refuse(*_args: object) -> int:
+        raise ValueError("its XML declares a document type or an entity, which is not allowed")
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -100,16 +100,16 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
     scale = result.text("Scale")
     for data in result.all("Data"):
         for entry in data.all("Entry"):
-            told = entry.text("RawString") or entry.text("Value")
-            if not told:  # the test did not run there
+            raw = entry.text("RawString") or entry.text("Value")
+            if not raw:  # the test did not run there
                 continue
             machine = entry.text("Identifier")
             during = Circumstances(
                 version=client.removeprefix("Phoronix Test Suite").strip().lstrip("v")[:40] or None,
                 machine=machine or None,
-                measured=_measured(systems.get(machine)),
+                measured=_measured_at(systems.get(machine)),
             )
-            for value in _values(told, title):
+            for value in _values(raw, title):
                 try:
                     yield as_claim(title, _doing(title), value, scale, during)
                 except ValueError:
@@ -117,20 +117,20 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
                     yield Claim(test=named, action=Doing.MIXED, outstanding=None, during=during)
 
 
-def _values(told: str, title: str) -> list[float]:
-    values = told.split(":")
+def _values(raw: str, title: str) -> list[float]:
+    values = raw.split(":")
     if len(values) > _MOST_VALUES:
         raise ValueError(f"'{title[:60]}' has {len(values)} trials")
     try:
         found = [float(value) for value in values if value.strip()]
     except ValueError as error:
-        raise ValueError(f"the values of '{title[:60]}' are no numbers ('{told[:40]}')") from error
+        raise ValueError(f"the values of '{title[:60]}' are not numbers ('{raw[:40]}')") from error
     if not all(math.isfinite(value) and value >= 0 for value in found):
-        raise ValueError(f"a value of '{title[:60]}' is no rate and no time ('{told[:40]}')")
+        raise ValueError(f"a value of '{title[:60]}' is not a rate or a time ('{raw[:40]}')")
     return found
 
 
-def _measured(system: _Element | None) -> dt.datetime | None:
+def _measured_at(system: _Element | None) -> dt.datetime | None:
     try:
         return dt.datetime.fromisoformat(system.text("TimeStamp")) if system else None
     except ValueError:
@@ -138,6 +138,6 @@ def _measured(system: _Element | None) -> dt.datetime | None:
 
 
 def _doing(title: str) -> Doing:
-    """Say what a test does by the words of its title; where they say both or neither, it is not known."""
-    said = {doing for word, doing in (("read", Doing.READ), ("write", Doing.WRITE)) if word in title.lower()}
-    return said.pop() if len(said) == 1 else Doing.MIXED
+    """Decide what a test does by the words of its title; where they name both or neither, it is unknown."""
+    doings = {doing for word, doing in (("read", Doing.READ), ("write", Doing.WRITE)) if word in title.lower()}
+    return doings.pop() if len(doings) == 1 else Doing.MIXED

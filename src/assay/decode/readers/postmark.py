@@ -28,7 +28,7 @@ _COUNTS = (
         "delete/delete",
     ),
 )
-"""Of each: its name, where its rate stands, and how `assay postmark` calls phase and operation."""
+"""Of each: its name, where its rate is, and how `assay postmark` calls phase and operation."""
 _VERSION = re.compile(r"^PostMark v([0-9.]{1,20})", re.MULTILINE)
 _DATA = re.compile(r"([0-9.]{1,20}) (\w+) (read|written) \(([0-9.]{1,20}) (\w+) per second\)")
 
@@ -57,7 +57,7 @@ def _figures(text: str, during: Circumstances) -> Iterator[Claim]:
             )
     for match in _DATA.finditer(text):
         if match[2] not in _UNITS or match[5] not in _UNITS:
-            raise ValueError(f"its unit '{match[5]}' is none of {', '.join(_UNITS)}")
+            raise ValueError(f"its unit '{match[5]}' is not one of {', '.join(_UNITS)}")
         action = Doing.READ if match[3] == "read" else Doing.WRITE
         size, rate = float(match[1]) * _UNITS[match[2]], float(match[4]) * _UNITS[match[5]]
         yield Claim(

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
+from assay.decode.claim import Circumstances, Claim, Doing, ReportedLatency
 
 NAME = "vdbench"
 
@@ -69,7 +69,7 @@ def _of_row(row: Mapping[str, str]) -> Iterator[Claim]:
 
 
 def _stamp(text: str) -> dt.datetime | None:
-    """Read the time of a line where it says that it is UTC: names of other zones stand for several."""
+    """Read the time of a line where it is marked as UTC: names of other zones are ambiguous."""
     if (found := _STAMP.fullmatch(text)) is None:
         return None
     month, day, year, hour, minute, second = (int(part) for part in found.groups())
@@ -90,10 +90,10 @@ def _summary(text: str) -> Iterator[Claim]:
     for start, end in zip(starts, ends, strict=True):
         section = text[start.end() : end]
         loops = _LOOPS.search(start[2] or "")
-        told = f" {loops[1].strip()}" if loops and loops[1].strip() != "None" else ""
+        loop_text = f" {loops[1].strip()}" if loops and loops[1].strip() != "None" else ""
         if _SUMMARY_HEAD.search(section) is None:
             raise ValueError(
-                f"the table of RD={start[1]} is none of raw I/O; give its flatfile.html, which names its columns"
+                f"the table of RD={start[1]} is not of raw I/O; give its flatfile.html, which names its columns"
             )
         for mean in _SUMMARY_MEAN.finditer(section):
             cells = mean[3].split()
@@ -101,7 +101,7 @@ def _summary(text: str) -> Iterator[Claim]:
                 continue
             rate, moved, _bytes, read_percent, response = (_number(cell) for cell in cells[:5])
             yield _figure(
-                f"{start[1]}{told}",
+                f"{start[1]}{loop_text}",
                 rate=rate,
                 moved=moved,
                 read_percent=read_percent,
@@ -128,7 +128,7 @@ def _figure(
         bytes_per_s=None if moved is None else moved * _MIB,
         ops_per_s=rate,
         outstanding=None,
-        latency=ToldLatency(
+        latency=ReportedLatency(
             mean_ns=response_ms * 1e6 if response_ms else None, max_ns=longest_ms * 1e6 if longest_ms else None
         ),
         during=Circumstances(measured=when),

@@ -21,7 +21,7 @@ class BigDir(FrontEnd[Settings]):
     --type dir|file  what an entry is: a directory (mkdir) or an empty file
     --files          the same as --type file
     --readdir-only   list names alone [default: look at each entry too]
-    --clients N      so many at once, each in a directory of its own
+    --clients N      clients at once, each in its own directory [default: 1]
     --dir DIR        where [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL

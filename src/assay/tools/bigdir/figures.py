@@ -1,4 +1,4 @@
-"""The figure of bigdir: a time over the number of entries, with the spread of the clients and the changes of level."""
+"""The figure of bigdir: a time over the number of entries, with the range of the clients and the changes of level."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def growth_figure(name: str, series: FloatArray, *, step: int, words: str, until
         name: What is timed.
         series: In ns, shape (clients, steps).
         step: Entries of a step.
-        words: What is said of its changes.
+        words: The description of its changes.
         until: Entries up to which all clients were at work; None for a single client.
     """
     clients, count = series.shape

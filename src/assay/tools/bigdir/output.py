@@ -1,4 +1,4 @@
-"""The output of bigdir: its CSV, and what the CSV cannot say.
+"""The output of bigdir: its CSV, and what the CSV cannot show.
 
 With several clients a line is the mean over them, at the entries that all of them reached; over several machines one
 of the slowest and of the fastest follows, each time by itself. Numbers have 15 digits, as the tool's own.
@@ -48,27 +48,27 @@ class BigDirOutput(Output[Settings]):
         folded = {fold: [fold_rows(rows, fold) for rows in zip(*by_machine, strict=False)] for fold in Fold}
         return {fold.label(len(outputs)): csv(rows) for fold, rows in folded.items()}
 
-    def beside(self) -> str:
-        """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
+    def stderr_notes(self) -> str:
+        """Describe what the CSV cannot show: what was timed, how far clients lie apart, where the times change."""
         found = self.found
         if not found.common:
             return "No step was completed by every client.\n"
         return "\n".join([_what(found), *_ends(found), *_contention(found), *_changes_of(found), ""])
 
     def brief(self) -> str:
-        """Say the first and last times in one line, and where they change, if there are steps enough, in another."""
+        """Report the first and last times in one line, and where they change, if there are steps enough, in another."""
         found = self.found
         if not found.common:
-            return self.beside()
+            return self.stderr_notes()
         changes = [" ".join(_changes_of(found))] if found.common >= _DECIDABLE else []
         return "\n".join([" ".join((*_ends(found), *_contention(found))), *changes, ""])
 
     def figures(self) -> "Sequence[Figure]":
         """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
-        return _drawn(self.found, self.found.contended() if len(self.found.clients) > 1 else None)
+        return _drawn(self.found, self.found.count_contended() if len(self.found.clients) > 1 else None)
 
     def figures_of_clients(self, outputs: Sequence[Self]) -> "Sequence[Figure]":
-        """Draw the same over the clients of all machines, whose clocks do not say until when all were at work."""
+        """Draw the same over the clients of all machines, whose clocks do not show until when all were at work."""
         clients = tuple(client for output in outputs for client in output.found.clients)
         return _drawn(Steps(self.settings, clients), None)
 
@@ -125,11 +125,11 @@ def _ends(found: Steps) -> list[str]:
         )
     words.append("The CSV's create time is a mean since the first entry: it hides most of what happens late.")
     if settings.entries_left:
-        words.append(f"The last {settings.entries_left} entries were made, not listed: they are no whole step.")
+        words.append(f"The last {settings.entries_left} entries were made, not listed: they do not fill a step.")
     short = [client.name for client in found.clients if len(client.making_ns) < settings.steps]
     if short:
         words.append(
-            f"{len(short)} of {len(found.clients)} clients did not come to the end; the CSV ends at"
+            f"{len(short)} of {len(found.clients)} clients did not finish; the CSV ends at"
             f" {found.common * settings.step} entries."
         )
     return words
@@ -138,14 +138,14 @@ def _ends(found: Steps) -> list[str]:
 def _contention(found: Steps) -> list[str]:
     if len(found.clients) == 1:
         return []
-    until, reached = found.contended(), found.common * found.settings.step
-    said = f"The CSV is the mean over {len(found.clients)} clients, which started together."
+    until, reached = found.count_contended(), found.common * found.settings.step
+    sentence = f"The CSV is the mean over {len(found.clients)} clients, which started together."
     if until < reached:
-        said += (
-            f" All were at work up to {until} entries; beyond it some were through and the others had the storage to"
+        sentence += (
+            f" All were at work up to {until} entries; after that some had finished, and the others had the storage to"
             " themselves, so later times are not those of the full load."
         )
-    return [said]
+    return [sentence]
 
 
 def _changes_of(found: Steps) -> list[str]:
@@ -153,10 +153,10 @@ def _changes_of(found: Steps) -> list[str]:
 
 
 def change_words(name: str, series: FloatArray, step: int) -> str:
-    """Say at how many entries a time changed its level, with the evidence. `series`: shape (clients, steps)."""
+    """Report the number of entries at which a time changed its level, with evidence. `series`: shape (clients, steps)."""
     mean = series.mean(axis=0)
     if len(mean) < _DECIDABLE:
-        return f"{name}: {len(mean)} steps are too few to tell where the time changes; {_DECIDABLE} or more are needed."
+        return f"{name}: {len(mean)} steps are too few to find where the time changes; {_DECIDABLE} or more are needed."
     found = find_levels(mean)
     noise = f"{'a step' if found.gathered == 1 else f'the median of {found.gathered} steps'} varies by"
     noise += f" {100 * found.noise:.0f} %"

@@ -55,7 +55,7 @@ class Settings:
 
 
 def parse(argv: Sequence[str]) -> Settings:
-    """Read a command line; raises InputError for anything that cannot be carried out as meant."""
+    """Read a command line; raises InputError for anything that is not supported."""
     reader = Arguments("bigdir", USAGE)
     reader.add_argument("COUNT")
     reader.add_argument("STEP", nargs="?", default="1")

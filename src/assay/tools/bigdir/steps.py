@@ -8,7 +8,7 @@ each step and the time of each listing, so
     time per entry           = enumeration time / n
 
 in whole nanoseconds up to the one division at the end. A client's steps count up to the first that is missing or had a
-failure: from there on the number of entries is not known.
+failure: from there on the number of entries is unknown.
 """
 
 import itertools
@@ -92,7 +92,7 @@ class Steps:
         """Steps that every client has."""
         return min((len(client.making_ns) for client in self.clients), default=0)
 
-    def contended(self) -> int:
+    def count_contended(self) -> int:
         """Give the entries up to which all clients were at work: what each had when the first was through."""
         if not self.common:
             return 0
@@ -118,11 +118,13 @@ def fold_rows(rows: Sequence[StepRow], fold: Fold) -> StepRow:
 def steps(run: RunRecord, settings: Settings) -> Steps:
     """Find the steps of a run, whole or cut."""
     jobs = [job.name for phase in run.plan.phases for job in phase.jobs]
-    told: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
+    counted: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
     for laps in run.all(events.Laps):
-        known = told.setdefault((laps.job, laps.group), {})
+        known = counted.setdefault((laps.job, laps.group), {})
         known |= dict(zip(laps.number, zip(laps.end_ns, laps.latency_ns, strict=True), strict=True))
-    clients = (_client(job, settings.step, told.get((job, MAKING), {}), told.get((job, LISTING), {})) for job in jobs)
+    clients = (
+        _client(job, settings.step, counted.get((job, MAKING), {}), counted.get((job, LISTING), {})) for job in jobs
+    )
     return Steps(settings=settings, clients=tuple(clients))
 
 

@@ -9,8 +9,8 @@ from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
 from assay.tools.bonnie import machine
 from assay.tools.bonnie.plan import most_bytes, size_mib, to_plan
-from assay.tools.bonnie.settings import Settings, parse, sized
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.bonnie.settings import Settings, choose_size, parse
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 
 
@@ -59,14 +59,14 @@ class Bonnie(FrontEnd[Settings]):
         """Read the command line."""
         return parse(words)
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Make or remove the semaphores of -p; else one run."""
         settings = self.parse(words)
         if settings.semaphores is None:
-            return door.measure(words)
-        door.check_action("making and removing semaphores")
+            return context.measure(words)
+        context.check_action("making and removing semaphores")
         machine.user(settings)
-        door.say(f"{machine.semaphores(settings.semaphores)}\n")
+        context.write(f"{machine.semaphores(settings.semaphores)}\n")
         return 0
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
@@ -76,7 +76,7 @@ class Bonnie(FrontEnd[Settings]):
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan; size, user and seed are those of this machine and moment where the words leave them open."""
         return to_plan(
-            sized(settings, machine.ram_mib()),
+            choose_size(settings, machine.ram_mib()),
             origin,
             directory=check_directory(settings.directory),
             seed=machine.seed(settings),
@@ -84,7 +84,7 @@ class Bonnie(FrontEnd[Settings]):
         )
 
     def settings_of(self, plan: Plan) -> Settings:
-        """Read the settings again, with the size that was carried out."""
+        """Read the settings again, with the size that was executed."""
         settings = super().settings_of(plan)
         return settings if settings.size_mib is not None else dataclasses.replace(settings, size_mib=size_mib(plan))
 

@@ -1,4 +1,4 @@
-"""Bonnie++'s figures: a bar for the rate of each test, and its slowest operation beside it.
+"""Bonnie++'s figures: a bar for the rate of each test, and its slowest operation next to it.
 
 What bonnie++ hides because it took less than half a second is drawn too, pale and with its time, so that nobody takes it for
 a steady rate.
@@ -31,7 +31,7 @@ _WORDS = {
 }
 _BAR_PX = 24
 _LATENCY_END = 2.4
-"""The axis is longer than the longest bar by this factor: its number and the slowest operation stand in that room."""
+"""The axis is longer than the longest bar by this factor: its number and the slowest operation use that room."""
 
 
 @dataclass(frozen=True)

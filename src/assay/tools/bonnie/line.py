@@ -1,9 +1,9 @@
 """The CSV lines of bonnie++: 27 fields in 1.03, 48 in 1.96 (format 1.96), 50 in 2.00 (format 1.98).
 
-In a line a test that was not run is empty, and one that took less than half a second is `+++++`: the format says so,
+In a line a test that was not run is empty, and one that took less than half a second is `+++++`: the format defines this,
 whatever a spreadsheet makes of it. The name of the machine is the one cell that others wrote (`outward.csv_cell`).
 
-The original's own slips are not repeated: its header of format 1.98 lacks two of the fifty names, its line leaves the chunk
+The original's own slips are not repeated: its header of format 1.98 omits two of the fifty names, its line leaves the chunk
 size out, and it writes the number of directories into the field of the chunk size of files.
 """
 

@@ -39,7 +39,7 @@ def user(settings: Settings) -> User | None:
     """Look up who does the work; None for who starts it.
 
     Raises:
-        InputError: root does not say who, or there is nobody of that name.
+        InputError: root names no user, or no user has that name.
     """
     if settings.user is None and settings.group is None:
         if os.geteuid() == 0:
@@ -54,7 +54,7 @@ def user(settings: Settings) -> User | None:
 
 
 def semaphores(runs: int) -> str:
-    """Make the semaphores for so many runs, or remove them (-1), and say so as bonnie++ does; raises RunError."""
+    """Make the semaphores for N runs, or remove them (-1), and print what bonnie++ prints; raises RunError."""
     if runs < 0:
         gates.remove_semaphores(SEMAPHORES, len(TESTS))
         return "Semaphore removed."

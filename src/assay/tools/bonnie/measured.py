@@ -1,4 +1,4 @@
-"""What did each test of a bonnie++ run come to?
+"""The results of each test of a bonnie++ run.
 
     rate = KiB, seeks or files / elapsed        CPU = time of the workers on a CPU / elapsed
 
@@ -57,7 +57,7 @@ class MeasuredPass:
     """One run through all tests."""
 
     settings: Settings
-    """With the size that was carried out."""
+    """With the size that was used."""
     machine: str
     seed: int
     tests: dict[str, MeasuredTest]
@@ -68,8 +68,8 @@ class MeasuredPass:
         return self.settings.size_mib or 0
 
 
-def measured(run: RunRecord, settings: Settings) -> tuple[MeasuredPass, ...]:
-    """Count what every repeat came to; a repeat that was never reached has no tests."""
+def measure_passes(run: RunRecord, settings: Settings) -> tuple[MeasuredPass, ...]:
+    """Compute the result of every repeat; a repeat that did not start has no tests."""
     hello = run.first(events.Hello)
     return tuple(
         MeasuredPass(

@@ -1,6 +1,6 @@
 """Bonnie++'s own output: text table and CSV line of 1.03, 1.96 and 2.00, and figures.
 
-`measured.py` counts what the tests came to, `line.py` writes and reads the CSV lines, `table.py` writes the text.
+`measured.py` computes the results of the tests, `line.py` writes and reads the CSV lines, `table.py` writes the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import MeasuredPass, fold_passes, measured
+from assay.tools.bonnie.measured import MeasuredPass, fold_passes, measure_passes
 from assay.tools.bonnie.settings import Settings
 from assay.tools.bonnie.table import table
 from assay.tools.front_end import Output
@@ -23,8 +23,8 @@ class BonnieOutput(Output[Settings]):
 
     @cached_property
     def everything(self) -> tuple[MeasuredPass, ...]:
-        """What every repeat came to."""
-        return measured(self.run, self.settings)
+        """The result of every repeat."""
+        return measure_passes(self.run, self.settings)
 
     def text(self) -> str:
         """Print table and CSV line, or CSV lines alone with -q and -x."""
@@ -38,14 +38,14 @@ class BonnieOutput(Output[Settings]):
             for fold in Fold
         }
 
-    def beside(self) -> str:
-        """Print the table with -q, as bonnie++ does, and say what its output leaves unsaid or says wrongly."""
-        is_beside = self.settings.is_quiet and self.settings.runs is None
-        shown = table(self.everything[0]) if is_beside else ""
+    def stderr_notes(self) -> str:
+        """Print the table with -q, as bonnie++ does, and report what its output omits or gets wrong."""
+        has_table = self.settings.is_quiet and self.settings.runs is None
+        shown = table(self.everything[0]) if has_table else ""
         return shown + "".join(f"{note}\n" for note in _notes(self.settings))
 
     def figures(self) -> "Sequence[Figure]":
-        """Draw the rate of each test with its slowest operation beside it."""
+        """Draw the rate of each test with its slowest operation next to it."""
         # Drawing needs the extra 'report'; the text does not.
         from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def _notes(settings: Settings) -> Iterator[str]:
     if settings.is_direct:
         yield "bonnie -D: as in the original only block writes are direct; all else goes through the page cache"
     if settings.concurrency > 1:
-        yield f"bonnie -c {settings.concurrency}: a label, as in the original; one run was going on, not more"
+        yield f"bonnie -c {settings.concurrency}: only a label, as in the original; one run was active"
     if settings.is_old and settings.size_mib and not settings.has_fsync:
         yield (
             "bonnie 1.03 does not flush before it closes: its write rates hold what the cache took, and are not comparable "

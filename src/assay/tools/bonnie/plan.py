@@ -82,7 +82,7 @@ def to_plan(
         targets=(plan.Target(name=_TARGET, uri=directory.as_uri()),),
         file_sets=_file_sets(settings),
         phases=tuple(msgspec.structs.replace(phase, gate=_gate(settings, phase.name)) for phase in phases),
-        untranslated=_untranslated(settings),
+        untranslated=_list_deviations(settings),
     )
 
 
@@ -173,7 +173,7 @@ class _Data:
     def each(self, opening: tuple[Op, Op, Op], transfer: Sequence[Action]) -> list[Action]:
         """Transfer everything in chunks: the first file, the other full ones, and what is left.
 
-        `opening` opens the first, each other full one, and the last; it stands outside of what is measured for the first.
+        `opening` opens the first, each other full one, and the last; for the first it is not part of the measurement.
         """
         first, next_, last = opening
         chunks = self.file_bytes // self.chunk_bytes
@@ -188,14 +188,14 @@ class _Data:
 
     def made(self) -> tuple[Op, Op, Op]:
         """Create the files, one after the other."""
-        first, later = (_named(OpKind.CREATE, name, _DATA, plan.New(), slot=_SLOT) for name in ("open", "next file"))
+        first, later = (_name_op(OpKind.CREATE, name, _DATA, plan.New(), slot=_SLOT) for name in ("open", "next file"))
         return first, later, later
 
     def opened(self) -> tuple[Op, Op, Op]:
         """Open the files, one after the other."""
 
         def at(name: str, index: plan.Pick) -> Op:
-            return _named(OpKind.OPEN, name, _DATA, index, slot=_SLOT)
+            return _name_op(OpKind.OPEN, name, _DATA, index, slot=_SLOT)
 
         def indexed(index: int) -> plan.Pick:
             return plan.Indexed(value=Fixed(value=float(index)))
@@ -266,7 +266,7 @@ def _characters(settings: Settings, data: _Data, kind: OpKind) -> plan.Job:
 
 
 def _remove_data(data: _Data) -> list[Action]:
-    unlink = Do(op=_named(OpKind.UNLINK, "unlink", _DATA, plan.Existing()))
+    unlink = Do(op=_name_op(OpKind.UNLINK, "unlink", _DATA, plan.Existing()))
     return [Repeat(times=data.files, actions=(unlink,)) if data.files > 1 else unlink]
 
 
@@ -326,7 +326,7 @@ def _file_phases(settings: Settings, repeat: int) -> list[Phase]:
     for prefix, name in (("seq", _SEQUENTIAL), ("ran", _RANDOM)):
         is_random = name == _RANDOM
         order = plan.Shuffled() if is_random else plan.Listed()
-        unlink = Do(op=_named(OpKind.UNLINK, "delete", name, order))
+        unlink = Do(op=_name_op(OpKind.UNLINK, "delete", name, order))
         create = _job(_create(settings, name, is_random=is_random), "create")
         stat = _job((_all(settings, _stat(settings, name, order)),), "stat")
         delete = _job((_all(settings, unlink),), "delete")
@@ -342,12 +342,12 @@ def _create(settings: Settings, name: str, *, is_random: bool) -> tuple[Action, 
     pick = plan.Shuffled() if is_random else plan.New()
     if settings.max_bytes in {HARD_LINKS, SYMBOLIC_LINKS}:
         kind = OpKind.LINK if settings.max_bytes == HARD_LINKS else OpKind.SYMLINK
-        first = Do(op=_named(OpKind.CREATE, "create", name, plan.New()))
-        link = Do(op=_named(kind, "create", name, plan.Own()))
+        first = Do(op=_name_op(OpKind.CREATE, "create", name, plan.New()))
+        link = Do(op=_name_op(kind, "create", name, plan.Own()))
         return (first, Repeat(times=settings.files - 1, actions=(link,)))
     if settings.max_bytes == 0 and not settings.has_fsync:
-        return (_all(settings, Do(op=_named(OpKind.CREATE, "create", name, pick))),)
-    actions = [Do(op=_named(OpKind.CREATE, "open", name, pick, slot=_SLOT))]
+        return (_all(settings, Do(op=_name_op(OpKind.CREATE, "create", name, pick))),)
+    actions = [Do(op=_name_op(OpKind.CREATE, "open", name, pick, slot=_SLOT))]
     if settings.max_bytes:
         write = _write(settings.file_chunk_bytes, access=plan.Whole(chunk_bytes=settings.file_chunk_bytes))
         actions.append(Do(op=write))
@@ -359,10 +359,10 @@ def _create(settings: Settings, name: str, *, is_random: bool) -> tuple[Action, 
 
 def _stat(settings: Settings, name: str, order: plan.Pick) -> Action:
     if settings.max_bytes <= 0:
-        return Do(op=_named(OpKind.STAT, "stat", name, order))
+        return Do(op=_name_op(OpKind.STAT, "stat", name, order))
     read = _read(settings.file_chunk_bytes, access=plan.Whole(chunk_bytes=settings.file_chunk_bytes))
     actions = (
-        _named(OpKind.OPEN, "open", name, order, slot=_SLOT),
+        _name_op(OpKind.OPEN, "open", name, order, slot=_SLOT),
         _in_slot(OpKind.STAT, "look"),
         read,
         _in_slot(OpKind.CLOSE, "close"),
@@ -373,7 +373,7 @@ def _stat(settings: Settings, name: str, order: plan.Pick) -> Action:
 # -- small parts -------------------------------------------------------------------------------------------------------
 
 
-def _named(kind: OpKind, name: str, file_set: str, pick: plan.Pick, slot: int | None = None) -> Op:
+def _name_op(kind: OpKind, name: str, file_set: str, pick: plan.Pick, slot: int | None = None) -> Op:
     return Op(op=kind, name=name, file=FromSet(set=file_set, pick=pick, slot=slot))
 
 
@@ -416,10 +416,10 @@ def _with(phase: Phase, **steps: tuple[plan.Step, ...]) -> Phase:
     return msgspec.structs.replace(phase, before=before, after=after)
 
 
-# -- what the Plan does not say ----------------------------------------------------------------------------------------
+# -- what the Plan does not contain ----------------------------------------------------------------------------------------
 
 
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
+def _list_deviations(settings: Settings) -> tuple[plan.Untranslated, ...]:
     found: dict[str, str] = {}
     if settings.number and not settings.is_old:
         found["sync(2)"] = (

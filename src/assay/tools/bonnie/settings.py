@@ -1,4 +1,4 @@
-"""What does a bonnie++ command line ask for?
+"""Read a bonnie++ command line.
 
 The options are those of bonnie++ 2.00 in the order of getopt(3): a letter, its value attached or as the next word.
 `--format 1.03|1.96|2.00` (or `--compat`) chooses the version whose load and output are wanted; 1.03 has fewer options. What
@@ -69,7 +69,7 @@ class Settings:
     file_chunk_bytes: int = DEFAULT_CHUNK_BYTES
     machine: str | None = None
     ram_mib: int | None = None
-    """As the user says; 0 switches the checks off."""
+    """The value of the user; 0 switches the checks off."""
     concurrency: int = 1
     """A label, and a factor in the check of sizes; nothing is started by it."""
     runs: int | None = None
@@ -82,7 +82,7 @@ class Settings:
     has_fsync: bool = False
     is_direct: bool = False
     semaphores: int | None = None
-    """`-p`: make so many, or remove them (-1), and do nothing else."""
+    """`-p`: make N, or remove them (-1), and do nothing else."""
     waits_for: str = ""
     """`-y`: before each test wait for semaphores ("s") or for a line of input ("p")."""
     seed: int | None = None
@@ -108,7 +108,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     """Read a command line, the words after the program's name.
 
     Raises:
-        InputError: an option or value that cannot be carried out as meant.
+        InputError: an option or value that is not supported.
     """
     check_count(arguments, "bonnie")
     words: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _refuse_later(letter: str, version: str) -> None:
         raise InputError(f"bonnie -{letter}: 1.03 has no such option; use --format 2.00")
 
 
-def sized(settings: Settings, ram_mib: int) -> Settings:
+def choose_size(settings: Settings, ram_mib: int) -> Settings:
     """Choose the size that is left to the machine, and check sizes against its memory as the original does.
 
     Args:
@@ -204,29 +204,29 @@ def _check(settings: Settings) -> None:
             "bonnie -D: a direct write of one byte is refused by every file system; add -f, as -D needs it"
         )
     if settings.seed is not None and settings.random_file is not None:
-        raise InputError("bonnie -z and -Z: both say where random numbers come from; use one")
+        raise InputError("bonnie -z and -Z: both set the source of random numbers; use one")
     if settings.size_mib == 0 and settings.number == 0 and settings.semaphores is None:
         raise InputError("bonnie -s 0 -n 0: both parts are skipped, so nothing is measured; leave one of them out")
     if (settings.size_mib or 0) * MIB % settings.chunk_bytes:
-        raise InputError(f"bonnie -s: {settings.size_mib} MiB are no whole number of chunks")
+        raise InputError(f"bonnie -s: {settings.size_mib} MiB are not a whole number of chunks")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
 def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
-    """Read a whole number with one of the suffixes that are known there."""
+    """Read a whole number with one of the suffixes allowed there."""
     factors = factors or {}
     match = re.fullmatch(r"(-?[0-9]{1,19})([A-Za-z]?)", text)
     suffix = match[2].lower() if match else ""
     if match is None or (suffix and suffix not in factors):
         with_suffix = f", or one with {', '.join(factors)} at its end" if factors else ""
-        raise InputError(f"bonnie -{letter} '{cut(text)}': this is a whole number{with_suffix}")
+        raise InputError(f"bonnie -{letter} '{cut(text)}': it must be a whole number{with_suffix}")
     value = int(match[1]) * factors.get(suffix, 1)
     if value < least:
-        raise InputError(f"bonnie -{letter} '{text}': {least} is the least")
+        raise InputError(f"bonnie -{letter} '{text}': the minimum is {least}")
     if value > most:
-        raise InputError(f"bonnie -{letter} '{text}': {most:.0f} is the most")
+        raise InputError(f"bonnie -{letter} '{text}': the limit is {most:.0f}")
     return value
 
 
@@ -276,7 +276,7 @@ def _read_n(value: str) -> dict[str, Any]:
             "n", parts[4], least=1, most=NUMBERS["chunk_bytes"].most, factors={"k": KIB, "m": MIB}
         )
     if settings.get("directories", 1) > MOST_DIRECTORIES:
-        raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; {MOST_DIRECTORIES} are the most")
+        raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; the limit is {MOST_DIRECTORIES}")
     if settings.get("min_bytes", 0) > max(settings.get("max_bytes", 0), 0):
         raise InputError(f"bonnie -n '{value}': the smallest file is larger than the largest")
     return settings

@@ -25,7 +25,7 @@ def table(one: MeasuredPass) -> str:
 
 def _io_block(one: MeasuredPass) -> list[str]:
     version = one.settings.version
-    second, third, size = "", "Name:Size etc", _described_size(one)
+    second, third, size = "", "Name:Size etc", _size_text(one)
     if version == "1.03":
         size = old_size_text(one)
         third = "Machine   Size:chnk" if ":" in size else "Machine        Size"
@@ -36,7 +36,7 @@ def _io_block(one: MeasuredPass) -> list[str]:
         _line(_TITLES[version], _IO_GROUPS),
         _line(second, _IO_HEADS),
         _line(third, _PER_SECOND if version == "2.00" else _KIB_PER_SECOND),
-        _line(_beside(one.machine, size), _cells(one, IO_TESTS, _io_rate(version))),
+        _line(_machine_columns(one.machine, size), _cells(one, IO_TESTS, _io_rate(version))),
     ]
     return [*lines, *_latencies(one, IO_TESTS)]
 
@@ -59,13 +59,13 @@ def _line(left: str, right: str) -> str:
     return f"{left:<{_NAME_WIDTH}} {right}".rstrip()
 
 
-def _beside(name: str, size: str) -> str:
+def _machine_columns(name: str, size: str) -> str:
     """Put the name at the left and the size at the right; the size wins."""
     room = _NAME_WIDTH - len(size)
     return f"{name[: max(room - 1, 0)]:<{room}}{size}"
 
 
-def _described_size(one: MeasuredPass) -> str:
+def _size_text(one: MeasuredPass) -> str:
     """Size, chunk, concurrency, seeks and seekers of 2.00; usual ones are empty, and colons at the end left out."""
     settings = one.settings
     parts = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)]

@@ -7,12 +7,12 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
-from assay.tools.filebench.loading import loaded
+from assay.tools.filebench.loading import insert_personalities
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
-from assay.tools.filebench.settings import Settings, asked, parse
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.filebench.settings import Settings, parse, read_words
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files, read_files
 
 
@@ -21,8 +21,8 @@ class Filebench(FrontEnd[Settings]):
 
     \b
     assay filebench -f FILE.f
-    assay filebench -c [CVARTYPE]   list the types of custom variables, or tell of one
-    --dir DIR           where the data goes, whatever the script's paths say
+    assay filebench -c [CVARTYPE]   list the types of custom variables, or describe one
+    --dir DIR           where the data goes, in place of the script's paths
                         [default: the working directory]
     --time SECONDS      how long it runs, also where the script has no 'run'
     --set NAME=VALUE    a variable of the script, in place of what it sets
@@ -39,8 +39,8 @@ class Filebench(FrontEnd[Settings]):
     --wait-quiet TIME
                         as with every command that measures
 
-    Standard output is Filebench's: the breakdown by flowop, and the summary. What is done otherwise than the script says is
-    said beside it. See docs/tools/filebench.md.
+    Standard output is Filebench's: the breakdown by flowop, and the summary. Deviations from the script are
+    reported on standard error. See docs/tools/filebench.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "filebench"
@@ -49,17 +49,19 @@ class Filebench(FrontEnd[Settings]):
     option_names: ClassVar[Mapping[str, str]] = {"size": "iosize", "direct": "directio"}
     room_cure = "use fewer or smaller files (--set, --scale)"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
-        """Tell of custom variables, or read the script and run it."""
-        wanted = asked(words)
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
+        """Describe custom variables, or read the script and run it."""
+        wanted = read_words(words)
         if wanted.cvar_type is not None:
             text = help_of(wanted.cvar_type) if wanted.cvar_type else list_of_types()
             if not text:
                 raise InputError(f"filebench: unknown custom variable type {wanted.cvar_type[:40]}; -c lists them")
-            door.say(text)
+            context.write(text)
             return 0
         files = read_files(self.name, [wanted.file], "script")
-        return door.measure(words, {name: loaded(text) for name, text in files.items()} if wanted.takes_old else files)
+        return context.measure(
+            words, {name: insert_personalities(text) for name, text in files.items()} if wanted.takes_old else files
+        )
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read the words of a run, and its script."""

@@ -10,11 +10,11 @@ from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.filebench.personality import Body, Composite, FilesetFiles, Flowop, Note, Process, Thread
-from assay.tools.filebench.scope import Scope, named
+from assay.tools.filebench.scope import Scope, by_name_of
 from assay.tools.filebench.statements import Attribute, Attributes, FlowopStatement, Statement, ThreadStatement
 
 STRICT: Final = "1.5"
-"""The version that does not know what only 1.4 had."""
+"""The version without what only 1.4 had."""
 _MEMORY = "/dev/shm"  # noqa: S108 - a path of a script, which nothing is written to
 _MOST_INSTANCES = int(NUMBERS["workers"].most)
 _MOST_FILES = int(NUMBERS["files"].most)
@@ -44,11 +44,11 @@ _COMPOSITE = frozenset({"name"})
 
 
 @dataclasses.dataclass(frozen=True)
-class Wishes:
-    """What the command line says beside the script."""
+class Overrides:
+    """What the command line sets in addition to the script."""
 
     seconds: float | None = None
-    """Of the run, in place of what the script says."""
+    """Of the run, in place of the script's value."""
     settings: tuple[tuple[str, str], ...] = ()
     """Variables, in place of what the script sets."""
     scale: float = 1.0
@@ -61,11 +61,11 @@ class Wishes:
 class Definitions:
     """The definitions of a script, whose variables have their last values."""
 
-    def __init__(self, scope: Scope, wishes: Wishes, composites: Mapping[str, Statement]) -> None:
+    def __init__(self, scope: Scope, overrides: Overrides, composites: Mapping[str, Statement]) -> None:
         """With the composite flowops that are defined, by name."""
         self._source = scope.source
         self._scope = scope
-        self._wishes = wishes
+        self._overrides = overrides
         self._composites = composites
         self._flowops = 0
         self.names: dict[str, None] = {}
@@ -94,10 +94,10 @@ class Definitions:
 
     def _one_file(self, command: Statement) -> FilesetFiles:
         is_file = command.kind == "define_file"
-        scope, by_name = self._scope, named(command.attributes)
+        scope, by_name = self._scope, by_name_of(command.attributes)
         what = "file" if is_file else "fileset"
         scope.check_names(by_name, _FILE if is_file else _FILESET, what)
-        if "cached" in by_name and self._wishes.wml == STRICT:
+        if "cached" in by_name and self._overrides.wml == STRICT:
             self._refuse(by_name["cached"].line, "syntax error near 'cached': 1.5 does not have it; leave it out")
         for name in ("name", "path"):
             if name not in by_name:
@@ -119,20 +119,20 @@ class Definitions:
         size_at = by_name.get("size") or by_name.get("filesize")
         size: plan.Distribution = scope.drawn(size_at) if size_at else plan.Fixed(value=float(_NO_SIZE))
         width = by_name.get("dirwidth")
-        scale = self._wishes.scale
+        scale = self._overrides.scale
         entries, leaves = (1, 0) if is_file else (count("entries", 0), count("leafdirs", 0))
         if is_file and isinstance(size, plan.Fixed):
-            size = plan.Fixed(value=float(_scaled(int(size.value), scale)))
+            size = plan.Fixed(value=float(_scale(int(size.value), scale)))
         return FilesetFiles(
             name=scope.text(by_name["name"]),
             line=command.line,
             path=path,
             is_file=is_file,
-            entries=entries if is_file else _scaled(entries, scale),
-            leaf_directories=_scaled(leaves, scale),
+            entries=entries if is_file else _scale(entries, scale),
+            leaf_directories=_scale(leaves, scale),
             size=size,
             width=scope.number(width, 0) if width else 0,
-            is_spread=count("dirgamma", 1500) > 0,
+            is_random_width=count("dirgamma", 1500) > 0,
             existing_share=scope.percent(by_name["prealloc"]) if "prealloc" in by_name else 0.0,
             is_reused=flag("reuse"),
             is_trusted=flag("trusttree"),
@@ -144,7 +144,7 @@ class Definitions:
 
     def process(self, command: Statement, files: Mapping[str, FilesetFiles]) -> Process:
         """Make a process."""
-        by_name = named(command.attributes)
+        by_name = by_name_of(command.attributes)
         self._scope.check_names(by_name, _PROCESS, "process")
         name, instances = self._instances(by_name, command.line, "process")
         if "nice" in by_name and self._scope.number(by_name["nice"], -20, 19):
@@ -159,7 +159,7 @@ class Definitions:
         return self._scope.text(by_name["name"]), instances
 
     def _thread(self, thread: ThreadStatement, files: Mapping[str, FilesetFiles]) -> Thread:
-        by_name = named(thread.attributes)
+        by_name = by_name_of(thread.attributes)
         self._scope.check_names(by_name, _THREAD, "thread")
         name, instances = self._instances(by_name, thread.line, "thread")
         if "ioprio" in by_name and self._scope.number(by_name["ioprio"], 0, 8) != 8:
@@ -180,7 +180,7 @@ class Definitions:
             self._flowops += 1
             if self._flowops > _MOST_FLOWOPS:
                 self._refuse(
-                    statement.line, f"near 'flowop {cut(statement.kind)}': {_MOST_FLOWOPS} flowops are the most"
+                    statement.line, f"near 'flowop {cut(statement.kind)}': the limit is {_MOST_FLOWOPS} flowops"
                 )
             if statement.kind in TYPES:
                 made.append(self._flowop(statement, scope, prefix, files))
@@ -190,7 +190,7 @@ class Definitions:
                 known = ", ".join(sorted({*TYPES, *self._composites}))
                 self._refuse(
                     statement.line,
-                    f"syntax error near 'flowop {cut(statement.kind)}': there is no such flowop; known are {known}",
+                    f"syntax error near 'flowop {cut(statement.kind)}': unknown flowop; supported: {known}",
                 )
         return tuple(made)
 
@@ -206,9 +206,9 @@ class Definitions:
         if statement.kind in inside or len(inside) >= _DEEPEST:
             self._refuse(statement.line, f"near 'flowop {cut(statement.kind)}': composite flowops contain one another")
         of_definition = _locals(definition.attributes)
-        self._scope.check_names(named(_plain(definition.attributes)), _COMPOSITE, "a composite flowop")
+        self._scope.check_names(by_name_of(_plain(definition.attributes)), _COMPOSITE, "a composite flowop")
         given = _locals(statement.attributes)
-        by_name = named(_plain(statement.attributes))
+        by_name = by_name_of(_plain(statement.attributes))
         scope.check_names(by_name, frozenset({"name", "iters"}), f"flowop {statement.kind}")
         for name, attribute in given.items():
             if name not in of_definition:
@@ -234,7 +234,7 @@ class Definitions:
     def _flowop(
         self, statement: FlowopStatement, scope: Scope, prefix: str, files: Mapping[str, FilesetFiles]
     ) -> Flowop:
-        by_name = named(statement.attributes)
+        by_name = by_name_of(statement.attributes)
         scope.check_names(by_name, ATTRIBUTES, "flowop")
         if "name" not in by_name:
             self._refuse(statement.line, f"near 'flowop {cut(statement.kind)}': it has no name; give it one, name=...")
@@ -266,21 +266,21 @@ class Definitions:
             fd=number("fd", 0, 0, 128),
             source_fd=number("srcfd", 0, 0, 128),
             io_size=scope.drawn(by_name["iosize"]) if "iosize" in by_name else plan.Fixed(value=0.0),
-            working_set=_scaled(number("workingset"), self._wishes.scale),
+            working_set=_scale(number("workingset"), self._overrides.scale),
             is_random=flag("random"),
             is_dsync=flag("dsync"),
             is_direct=flag("directio"),
             is_blocking=flag("blocking"),
             opens_next=flag("opennext"),
             reads_ahead=not flag("noreadahead"),
-            value=_scaled(value, self._wishes.scale) if scales else value,
+            value=_scale(value, self._overrides.scale) if scales else value,
             target=scope.text(by_name["target"]) if "target" in by_name else "",
             high_water=number("highwater", 1, 0, 32_767),
             index=scope.drawn(by_name["indexed"]) if "indexed" in by_name else None,
         )
 
 
-def _scaled(number: int, scale: float) -> int:
+def _scale(number: int, scale: float) -> int:
     return max(1, round(number * scale)) if number else 0
 
 

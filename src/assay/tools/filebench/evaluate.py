@@ -8,10 +8,10 @@ from typing import Final, NoReturn
 from assay.errors import FrontEndError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut
-from assay.tools.filebench.definitions import STRICT, Definitions, Wishes
+from assay.tools.filebench.definitions import STRICT, Definitions, Overrides
 from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Before, Note, Personality
-from assay.tools.filebench.scope import Scope, named, setting
+from assay.tools.filebench.scope import Scope, by_name_of, setting
 from assay.tools.filebench.statements import (
     Arithmetic,
     Attribute,
@@ -37,17 +37,17 @@ REFUSED: Final[dict[str, str]] = {
     "foreach": "one run is one command line; give each value by --set NAME=VALUE",
     "load": "there is no personality of this name here (see --help); name the script itself with -f",
     "sync": "Assay's own clients come later; leave it out, and run one client",
-    "list": "it lists what a session knows; 'assay filebench --help' and docs/tools/filebench.md list the same",
+    "list": "it lists the contents of a session; 'assay filebench --help' and docs/tools/filebench.md list the same",
 }
-"""Commands that are not carried out, and the nearest thing."""
+"""Commands that are not supported, and the nearest alternative."""
 _DEFAULT_RUN_SECONDS = 60
 _DEFAULT_SNAPSHOT_SECONDS = 10
 _MODES = ("timeout", "alldone", "firstdone")
 
 
-def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
+def evaluate(text: str, source: str, overrides: Overrides) -> Personality:
     """Work a script out; raises FrontEndError with file, line and the words near the fault."""
-    script = _Script(source, wishes, last_line=max(1, text.rstrip().count("\n") + 1))
+    script = _Script(source, overrides, last_line=max(1, text.rstrip().count("\n") + 1))
     for command in read(text, source):
         if script.is_over:
             break
@@ -58,12 +58,12 @@ def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
 class _Script:
     """A script as far as it was followed."""
 
-    def __init__(self, source: str, wishes: Wishes, last_line: int) -> None:
+    def __init__(self, source: str, overrides: Overrides, last_line: int) -> None:
         self._source = source
         self._last_line = last_line
-        self._wishes = wishes
-        self._scope = Scope(source, {name: setting(value) for name, value in wishes.settings})
-        self._given = dict(wishes.settings)
+        self._overrides = overrides
+        self._scope = Scope(source, {name: setting(value) for name, value in overrides.settings})
+        self._given = dict(overrides.settings)
         self._set: set[str] = set()
         self._files: list[Statement] = []
         self._processes: list[Statement] = []
@@ -71,7 +71,7 @@ class _Script:
         self._mode = "timeout"
         self._event_rate: Attribute | None = None
         self._before: list[Before] = []
-        self._said: list[str] = []
+        self._echoed: list[str] = []
         self._notes: dict[Note, None] = {}
         self._run: Statement | None = None
         self._started_line = 0
@@ -91,12 +91,12 @@ class _Script:
     # -- commands ------------------------------------------------------------------------------------------------------
 
     def follow(self, command: Statement) -> None:
-        """Carry out one command."""
-        kind, near = command.kind, f"near '{cut(command.said)}'"
-        if self._wishes.wml == STRICT and kind in ONLY_1_4:
+        """Execute one command."""
+        kind, near = command.kind, f"near '{cut(command.text)}'"
+        if self._overrides.wml == STRICT and kind in ONLY_1_4:
             self._refuse(command.line, f"syntax error {near}: 1.5 does not have it; write {ONLY_1_4[kind]}")
         if kind in REFUSED:
-            self._refuse(command.line, f"{near}: this is not carried out; {REFUSED[kind]}")
+            self._refuse(command.line, f"{near}: this is not supported; {REFUSED[kind]}")
         getattr(self, f"follow_{kind}")(command)
 
     def _set_variable(self, name: str, line: int) -> bool:
@@ -108,7 +108,7 @@ class _Script:
 
     def follow_set(self, command: Statement) -> None:
         value = command.value
-        if isinstance(value, Arithmetic | Variable) and self._wishes.wml == STRICT:
+        if isinstance(value, Arithmetic | Variable) and self._overrides.wml == STRICT:
             self._refuse(
                 command.line, f"syntax error near '${cut(command.name)}': 1.5 has no expressions; set a number"
             )
@@ -120,13 +120,13 @@ class _Script:
             self._scope.globals[command.name] = self._scope.expression(value)
 
     def follow_define_randvar(self, command: Statement) -> None:
-        by_name = named(command.attributes)
+        by_name = by_name_of(command.attributes)
         name = by_name.pop("name", None)
         if name is None or not isinstance(name.value, Variable):
             self._refuse(command.line, "near 'define randvar': it has a name, such as name=$size")
         if self._set_variable(name.value.name, command.line):
-            said = Random("randvar", tuple(by_name.values()), command.line)
-            self._scope.globals[name.value.name] = self._scope.random(said)
+            node = Random("randvar", tuple(by_name.values()), command.line)
+            self._scope.globals[name.value.name] = self._scope.random(node)
 
     def follow_define_file(self, command: Statement) -> None:
         self._files.append(command)
@@ -137,7 +137,7 @@ class _Script:
         self._processes.append(command)
 
     def follow_define_flowop(self, command: Statement) -> None:
-        name = named(command.attributes).get("name")
+        name = by_name_of(command.attributes).get("name")
         if name is None:
             self._refuse(command.line, "near 'define flowop': it has a name")
         text = self._scope.text(name)
@@ -146,7 +146,7 @@ class _Script:
         self._composites[text] = command
 
     def follow_create(self, command: Statement) -> None:
-        if command.words[0] != "files" and self._wishes.wml == STRICT:
+        if command.words[0] != "files" and self._overrides.wml == STRICT:
             self._refuse(command.line, f"syntax error near '{command.words[0]}': 1.5 has 'create files' alone")
         if command.words[0].startswith("process"):
             self._started_line = command.line
@@ -166,7 +166,7 @@ class _Script:
     def _positive_seconds(self, command: Statement, at: int = 0) -> float:
         seconds = self._seconds(command, at)
         if seconds < 0 or (seconds == 0 and command.kind not in {"sleep", "warmup"}):
-            self._refuse(command.line, f"near '{command.said} {seconds:g}': it lasts a second or more")
+            self._refuse(command.line, f"near '{command.text} {seconds:g}': it lasts a second or more")
         return seconds
 
     def follow_sleep(self, command: Statement) -> None:
@@ -188,10 +188,12 @@ class _Script:
         elif what == "quit" and how:
             self._refuse(command.line, f"syntax error near '{cut(how[0])}': a run quits at {', '.join(_MODES)}")
         else:
-            self._refuse(command.line, f"syntax error near '{cut(what)}': set mode knows 'quit MODE' and 'nousestats'")
+            self._refuse(
+                command.line, f"syntax error near '{cut(what)}': set mode accepts 'quit MODE' and 'nousestats'"
+            )
 
     def follow_eventgen(self, command: Statement) -> None:
-        by_name = named(command.attributes)
+        by_name = by_name_of(command.attributes)
         self._scope.check_names(by_name, frozenset({"rate"}), "eventgen")
         self._event_rate = by_name["rate"]
 
@@ -204,34 +206,34 @@ class _Script:
                 " name all clients with --hosts A,B,C: they start together",
             )
         if what != "lathist":
-            self._refuse(command.line, f"syntax error near '{cut(what)}': enable knows 'lathist' and 'multi'")
+            self._refuse(command.line, f"syntax error near '{cut(what)}': enable accepts 'lathist' and 'multi'")
         self._has_histograms = True
 
     def follow_system(self, command: Statement) -> None:
         text = command.values[0]
-        said = text.text if isinstance(text, Word) else str(self._scope.value(text))
-        self._command(command.line, said)
+        node = text.text if isinstance(text, Word) else str(self._scope.value(text))
+        self._command(command.line, node)
 
     def follow_shell(self, command: Statement) -> None:
         self._command(command.line, command.words[0][1:].strip())
 
-    def _command(self, line: int, said: str) -> None:
-        if not self._wishes.allows_commands:
+    def _command(self, line: int, node: str) -> None:
+        if not self._overrides.allows_commands:
             self._refuse(
                 line,
-                f"near '{cut(said)}': this runs a command, which a script is not allowed to by itself. If you trust it, add "
+                f"near '{cut(node)}': this runs a command, which a script is not allowed to by itself. If you trust it, add "
                 "--allow-commands",
             )
-        if not said or "\0" in said:
+        if not node or "\0" in node:
             self._refuse(line, "near 'system': the command is empty, or holds a NUL")
-        self._before.append(Before(line, command=said))
+        self._before.append(Before(line, command=node))
 
     def follow_echo(self, command: Statement) -> None:
         value = command.values[0]
-        self._said.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
+        self._echoed.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
 
     def follow_usage(self, _command: Statement) -> None:
-        """Say how a script was meant to be used: part of no run."""
+        """Ignore the usage text of a script: it is part of no run."""
 
     follow_version = follow_debug = follow_vars = follow_usage
 
@@ -248,7 +250,7 @@ class _Script:
             )
         elif what not in {"snap", "clear"}:
             self._refuse(
-                command.line, f"syntax error near '{cut(what)}': stats knows clear, snap, dump, xmldump, directory"
+                command.line, f"syntax error near '{cut(what)}': stats accepts clear, snap, dump, xmldump, directory"
             )
 
     def follow_shutdown(self, _command: Statement) -> None:
@@ -264,7 +266,7 @@ class _Script:
             raise FrontEndError(
                 self._source, None, f"--set {cut(unknown[0])}: the script sets no such variable; it sets {there}"
             )
-        definitions = Definitions(self._scope, self._wishes, self._composites)
+        definitions = Definitions(self._scope, self._overrides, self._composites)
         files = definitions.files(self._files)
         processes = tuple(definitions.process(command, files) for command in self._processes)
         if not any(thread.body for process in processes for thread in process.threads):
@@ -289,13 +291,13 @@ class _Script:
             has_statistics=self._has_statistics,
             has_histograms=self._has_histograms,
             before=tuple(self._before),
-            said=tuple(self._said),
+            echoed=tuple(self._echoed),
             notes=(*self._notes, *definitions.notes),
         )
 
     def _length(self) -> tuple[float, float | None]:
         """Time between snapshots, and of the run."""
-        asked, run = self._wishes.seconds, self._run
+        asked, run = self._overrides.seconds, self._run
         period, at = 0.0, 0
         if run is not None and run.kind == "psrun":
             period, at = self._seconds(run) or _DEFAULT_SNAPSHOT_SECONDS, 1
@@ -306,7 +308,7 @@ class _Script:
                 return 0.0, self._slept
             self._refuse(
                 self._last_line,
-                "near the end of the script: it has no 'run', so nothing says how long it lasts. Add --time SECONDS",
+                "near the end of the script: it has no 'run', so its duration is undefined. Add --time SECONDS",
             )
         if len(run.values) > at:
             return period, self._positive_seconds(run, at)

@@ -24,7 +24,7 @@ class FlowopType:
     takes_names: bool = False
     """Whether names run out: it ends its thread when there is none."""
     refusal: str = ""
-    """Why it is not carried out, and the nearest thing."""
+    """Why it is not supported, and the nearest alternative."""
 
 
 _DATA = FlowopType("", direction="read", is_on_file=True)
@@ -37,7 +37,7 @@ TYPES: Final[dict[str, FlowopType]] = {
     "writewholefile": dataclasses.replace(_WRITE, what="writes a file of its size, in pieces of iosize"),
     "appendfile": dataclasses.replace(_WRITE, what="writes iosize bytes at the end"),
     "appendfilerand": dataclasses.replace(_WRITE, what="writes up to iosize bytes at the end"),
-    "aiowrite": dataclasses.replace(_WRITE, of=AIO, what="has iosize bytes written beside what the thread does next"),
+    "aiowrite": dataclasses.replace(_WRITE, of=AIO, what="has iosize bytes written while the thread goes on"),
     "aiowait": FlowopType("waits for such writes", of=AIO),
     "openfile": FlowopType("opens the next file into fd", opens=True, needs_files=True),
     "createfile": FlowopType(
@@ -53,10 +53,10 @@ TYPES: Final[dict[str, FlowopType]] = {
     "listdir": FlowopType("lists a directory", needs_files=True),
     "block": FlowopType("waits for a wakeup", of=SYNC),
     "wakeup": FlowopType("wakes what blocks", of=SYNC),
-    "semblock": FlowopType("waits for so many posts", of=SYNC),
+    "semblock": FlowopType("waits for N posts", of=SYNC),
     "sempost": FlowopType("posts to a semblock", of=SYNC),
-    "hog": FlowopType("stores so many bytes", of=OTHER),
-    "delay": FlowopType("sleeps so many seconds", of=OTHER),
+    "hog": FlowopType("stores N bytes", of=OTHER),
+    "delay": FlowopType("sleeps N seconds", of=OTHER),
     "eventlimit": FlowopType("waits for an event", of=OTHER),
     "opslimit": FlowopType("waits for an event for each operation", of=OTHER),
     "iopslimit": FlowopType("waits for an event for each read and write", of=OTHER),
@@ -65,7 +65,7 @@ TYPES: Final[dict[str, FlowopType]] = {
     "finishonbytes": FlowopType("ends the thread at a number of bytes", of=OTHER, takes_names=True),
     "print": FlowopType("", of=OTHER, refusal="it would print in each pass of each thread; write echo before run"),
     "testrandvar": FlowopType(
-        "", of=OTHER, refusal="it measures nothing; 'assay filebench -c TYPE' tells of the variables"
+        "", of=OTHER, refusal="it measures nothing; 'assay filebench -c TYPE' describes the variables"
     ),
 }
 """By the word in the script."""

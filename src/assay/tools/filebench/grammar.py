@@ -1,7 +1,7 @@
 """Filebench's workload language as a tree: text -> commands with their lines.
 
-One grammar for 1.5 and for what 1.4 had beside it; `evaluate.py` says which of the forms is of which. What an attribute
-means is none of the grammar's business: it knows names, values and where they stand.
+One grammar for 1.5 and for the additions of 1.4; `evaluate.py` decides which form belongs to which. What an attribute
+means is outside of the grammar: it has names, values and their positions.
 """
 
 import functools
@@ -106,7 +106,7 @@ def _check_nesting(text: str, source: str) -> None:
         depth += 1 if found[0] in "{(" else -1
         if depth > MOST_NESTED:
             line = text.count("\n", 0, found.start()) + 1
-            raise FrontEndError(source, line, f"braces are {depth} deep in each other; {MOST_NESTED} are the most")
+            raise FrontEndError(source, line, f"braces are {depth} deep in each other; the limit is {MOST_NESTED}")
 
 
 def _refusal(error: UnexpectedInput, text: str, source: str) -> FrontEndError:
@@ -115,8 +115,8 @@ def _refusal(error: UnexpectedInput, text: str, source: str) -> FrontEndError:
     at_end = (token is not None and token.type == "$END") or position >= len(text)
     line = text.count("\n", 0, position) + 1 if not at_end else max(1, text.rstrip().count("\n") + 1)
     near = "the end of the script" if at_end else f"'{cut(_word_at(text, position))}'"
-    wanted = _wanted(error)
-    return FrontEndError(source, line, f"syntax error near {near}{f'; here can stand {wanted}' if wanted else ''}")
+    wanted = _expected(error)
+    return FrontEndError(source, line, f"syntax error near {near}{f'; expected: {wanted}' if wanted else ''}")
 
 
 def _word_at(text: str, position: int) -> str:
@@ -124,7 +124,7 @@ def _word_at(text: str, position: int) -> str:
     return found[0] if found else ""
 
 
-def _wanted(error: UnexpectedInput) -> str:
+def _expected(error: UnexpectedInput) -> str:
     names = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
     plain = {
         "NUMBER": "a number",

@@ -13,7 +13,7 @@ from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Flowop, Note
 
 _FIRST_EXTRA_SLOT: Final = 128
-"""Of files that are named without an fd, beside the first of them."""
+"""Files that are named without an fd, after the first of them."""
 _MOST_SLOT: Final = 1023
 
 
@@ -51,21 +51,21 @@ class OpenFiles:
 
     def is_direct(self) -> bool:
         """Whether they bypass the page cache."""
-        return self._agreed(self._openers(), "directio", lambda flowop: flowop.is_direct)
+        return self._all_agree(self._openers(), "directio", lambda flowop: flowop.is_direct)
 
     def is_sync(self) -> bool:
         """Whether writes wait for the storage."""
         writers = [flowop for flowop in self._openers() if self._is_written(flowop)]
-        return self._agreed(writers, "dsync", lambda flowop: flowop.is_dsync)
+        return self._all_agree(writers, "dsync", lambda flowop: flowop.is_dsync)
 
     def reads_ahead(self) -> bool:
         """Whether the kernel may read ahead."""
-        return not self._agreed(self._openers(), "noreadahead", lambda flowop: not flowop.reads_ahead)
+        return not self._all_agree(self._openers(), "noreadahead", lambda flowop: not flowop.reads_ahead)
 
     def _openers(self) -> list[Flowop]:
         return [flowop for flowop in self._flowops if self._is_opener(flowop)]
 
-    def _agreed(self, openers: Sequence[Flowop], word: str, has: Callable[[Flowop], bool]) -> bool:
+    def _all_agree(self, openers: Sequence[Flowop], word: str, has: Callable[[Flowop], bool]) -> bool:
         for flowop in openers:
             if has(flowop) != has(openers[0]):
                 self._refuse(

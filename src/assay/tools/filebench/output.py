@@ -1,4 +1,4 @@
-"""The output of filebench: its log lines, the breakdown by flowop and the summary; and what they cannot say.
+"""The output of filebench: its log lines, the breakdown by flowop and the summary; and what they cannot show.
 
 Times in front of lines are seconds since the start, as Filebench writes them. MB are of 2^20 bytes.
 """
@@ -132,7 +132,7 @@ class Snapshot:
 
     @property
     def summary(self) -> IoSummary:
-        """What the flowops that do I/O came to."""
+        """The results of the flowops that do I/O."""
         summed = [line for line in self.lines if line.is_summed]
         ops, latency = sum(line.ops for line in summed), sum(line.latency_ns for line in summed)
         return IoSummary(
@@ -150,7 +150,7 @@ class Snapshot:
         if has_histogram:
             counts = (line.histogram or (0,) * _BUCKETS for line in self.lines)
             rows = [f"{row}\t[ {''.join(f'{n} ' for n in of)}]" for row, of in zip(rows, counts, strict=True)]
-        return _written(self.t_s, rows, self.summary)
+        return _write(self.t_s, rows, self.summary)
 
 
 def _powers(bucket: IntArray, count: IntArray) -> tuple[int, ...]:
@@ -160,19 +160,19 @@ def _powers(bucket: IntArray, count: IntArray) -> tuple[int, ...]:
     return tuple(int(each) for each in counts)
 
 
-def _written(t_s: float, rows: Sequence[str], summary: IoSummary) -> str:
+def _write(t_s: float, rows: Sequence[str], summary: IoSummary) -> str:
     return "\n".join([f"{t_s:.3f}: Per-Operation Breakdown", *rows, f"{t_s:.3f}: {summary.text()}", ""])
 
 
-def _folded(snapshots: Sequence[Snapshot], fold: Fold) -> str:
+def _fold(snapshots: Sequence[Snapshot], fold: Fold) -> str:
     """Fold the snapshots of several clients: each row by its rate, and the summary by its own."""
     by_flowop = zip(*(snapshot.rows for snapshot in snapshots), strict=True)
-    rows = [_folded_row(of, fold).text() for of in by_flowop]
+    rows = [_fold_row(of, fold).text() for of in by_flowop]
     summary = fold.record([snapshot.summary for snapshot in snapshots], lambda one: one.ops_per_s)
-    return _written(max(snapshot.t_s for snapshot in snapshots), rows, summary)
+    return _write(max(snapshot.t_s for snapshot in snapshots), rows, summary)
 
 
-def _folded_row(rows: Sequence[FlowopRow], fold: Fold) -> FlowopRow:
+def _fold_row(rows: Sequence[FlowopRow], fold: Fold) -> FlowopRow:
     """Fold a row; a mean has the range over all clients."""
     folded = fold.record(rows, lambda row: row.ops_per_s)
     if fold is not Fold.MEAN:
@@ -190,17 +190,15 @@ class FilebenchOutput(Output[Settings]):
 
     def text(self) -> str:
         """Print a run as Filebench does, as far as it went."""
-        workload, said = self.settings.workload, [VERSION, *(f"0.000: {line}" for line in self.settings.workload.said)]
-        said += self._populated()
+        workload, log = self.settings.workload, [VERSION, *(f"0.000: {line}" for line in self.settings.workload.echoed)]
+        log += self._populated_lines()
         phase = self._phase
         if phase is None:
-            return "\n".join([*said, ""])
+            return "\n".join([*log, ""])
         begin = phase.start_ns / NS_PER_S
-        said += [
-            f"{begin:.3f}: Starting {process.instances} {process.name} instances" for process in workload.processes
-        ]
-        said.append(f"{begin:.3f}: Running...")
-        text = "\n".join([*said, ""])
+        log += [f"{begin:.3f}: Starting {process.instances} {process.name} instances" for process in workload.processes]
+        log.append(f"{begin:.3f}: Running...")
+        text = "\n".join([*log, ""])
         text += "".join(one.text(has_histogram=workload.has_histograms) for one in self._snapshots(phase))
         end = self._end_ns(phase)
         text += f"{end / NS_PER_S:.3f}: Run took {round((end - phase.start_ns) / NS_PER_S)} seconds...\n"
@@ -215,7 +213,7 @@ class FilebenchOutput(Output[Settings]):
 
     @functools.cached_property
     def final(self) -> Snapshot | None:
-        """The statistics of a run that came to its end; None where there are none."""
+        """The statistics of a finished run; None where there are none."""
         is_there = (
             self._phase is not None and self._phase.finished is not None and self.settings.workload.has_statistics
         )
@@ -226,9 +224,9 @@ class FilebenchOutput(Output[Settings]):
         together = [*zip(*(output.snapshots for output in outputs), strict=False)]
         ends = tuple(output.final for output in outputs if output.final is not None)
         together += [ends] if len(ends) == len(outputs) else []
-        return {fold.label(len(outputs)): "".join(_folded(of, fold) for of in together) for fold in Fold}
+        return {fold.label(len(outputs)): "".join(_fold(of, fold) for of in together) for fold in Fold}
 
-    def _populated(self) -> Iterator[str]:
+    def _populated_lines(self) -> Iterator[str]:
         by_set = {event.set: event for event in self.run.all(events.Prepared)}
         for files in self.settings.workload.files.values():
             if (event := by_set.get(files.name)) is None:
@@ -279,7 +277,7 @@ class FilebenchOutput(Output[Settings]):
         return FlowopLine(
             name=name,
             kind=kind,
-            ops=of.ops + self._derived(phase, sources, span),
+            ops=of.ops + self._count_derived(phase, sources, span),
             bytes=of.bytes,
             latency_ns=of.latency_sum_ns,
             least_ns=int(bucket_lowest_ns(bucket).min()) if len(bucket) else 0,
@@ -287,17 +285,17 @@ class FilebenchOutput(Output[Settings]):
             histogram=_powers(bucket, count) if self.settings.workload.has_histograms else (),
         )
 
-    def _derived(self, phase: PhaseRecord, sources: Sequence[Source], span: Span) -> int:
+    def _count_derived(self, phase: PhaseRecord, sources: Sequence[Source], span: Span) -> int:
         """Count what is not recorded by the operation that is done in the same passes."""
         counted = [source for source in sources if not source.operations and source.passes_by]
         return sum(
             round(phase.rows(source.job, source.passes_by).total("ops", span) * source.times) for source in counted
         )
 
-    # -- beside --------------------------------------------------------------------------------------------------------
+    # -- standard error ------------------------------------------------------------------------------------------------
 
-    def beside(self) -> str:
-        """Say why the run ended early, and what the text counts otherwise than Filebench."""
+    def stderr_notes(self) -> str:
+        """Explain why the run ended early, and what the text counts differently from Filebench."""
         return "".join(f"{sentence}\n" for sentence in self._sentences())
 
     def _sentences(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ class FilesetFiles:
     name: str
     line: int
     path: str
-    """As the script says it; the files lie elsewhere."""
+    """The path in the script; the files are in another directory."""
     is_file: bool
     """Whether `define file` made it."""
     entries: int
@@ -21,7 +21,7 @@ class FilesetFiles:
     size: plan.Distribution
     width: float
     """Mean files or directories of a directory; 0: all in one."""
-    is_spread: bool
+    is_random_width: bool
     """Whether widths differ from their mean."""
     existing_share: float
     is_reused: bool
@@ -42,7 +42,7 @@ class Flowop:
     name: str
     """With the names of the composite flowops around it in front."""
     short_name: str
-    """As the script says it: what a target names."""
+    """The name in the script, which a target uses."""
     line: int
     iters: int
     files: str
@@ -110,7 +110,7 @@ class Process:
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """Something that is not done as the script says."""
+    """A deviation from the script."""
 
     what: str
     why: str
@@ -118,7 +118,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True)
 class Before:
-    """What is done before the run: a pause of so many seconds, or a command of the shell."""
+    """What is done before the run: a pause of N seconds, or a command of the shell."""
 
     line: int
     seconds: float = 0
@@ -148,6 +148,6 @@ class Personality:
     has_statistics: bool
     has_histograms: bool
     before: tuple[Before, ...]
-    said: tuple[str, ...]
-    """What `echo` and others say."""
+    echoed: tuple[str, ...]
+    """The text of `echo` and others."""
     notes: tuple[Note, ...]

@@ -17,13 +17,13 @@ from assay.errors import FrontEndError
 from assay.targets import of_directory
 from assay.tools.filebench.flowops import TYPES
 from assay.tools.filebench.personality import Before, FilesetFiles, Flowop, Note, Personality, Process, Thread
-from assay.tools.filebench.thread_plan import Surroundings, ThreadPlan, ThreadPlanner, helper, leaf_set
+from assay.tools.filebench.thread_plan import PlanContext, ThreadPlan, ThreadPlanner, helper, leaf_set
 
 RUN: Final = "run"
 """Name of the phase that is measured."""
 TARGET: Final = "target"
 _COMMANDS: Final = "commands"
-"""File set that commands are run beside: an operation has a file."""
+"""File set of commands: an operation has a file."""
 _DIRECTORIES: Final = "directories"
 """Name of the phases that make leaf directories which are to be there."""
 _SEED: Final = 1
@@ -37,7 +37,7 @@ _SHELL: Final = ("/bin/sh", "-c")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the numbers of a flowop come from: a job, the operations in it, and where there are none, what tells of them."""
+    """Where the numbers of a flowop come from: a job, its operations, and without any, the source of their numbers."""
 
     job: str
     operations: tuple[str, ...]
@@ -71,8 +71,8 @@ class _Group:
     own: Mapping[str, str]
 
 
-def planned(workload: Personality, source: str) -> Planned:
-    """Plan all threads; raises FrontEndError for what cannot be carried out as meant."""
+def plan_threads(workload: Personality, source: str) -> Planned:
+    """Plan all threads; raises FrontEndError for what is not supported."""
     groups = [group for process in workload.processes for group in _groups(process, source)]
     waiting: dict[str, tuple[str, ...]] = {}
     high_water: dict[str, int] = {}
@@ -90,7 +90,7 @@ def planned(workload: Personality, source: str) -> Planned:
     sources: dict[str, list[Source]] = {}
     notes = dict.fromkeys(workload.notes)
     for group in groups:
-        around = Surroundings(
+        context = PlanContext(
             source=source,
             files=workload.files,
             event_rate=workload.event_rate,
@@ -101,7 +101,7 @@ def planned(workload: Personality, source: str) -> Planned:
             aio=f"{group.name}: ",
         )
         thread = dataclasses.replace(group.thread, instances=group.workers)
-        made = ThreadPlanner(thread, around).made()
+        made = ThreadPlanner(thread, context).make_plan()
         sets |= dict.fromkeys(made.sets)
         notes |= dict.fromkeys(made.notes)
         # A thread that only waits and posts has nothing that is recorded; it goes with one that has.
@@ -116,14 +116,14 @@ def planned(workload: Personality, source: str) -> Planned:
             raise FrontEndError(
                 source,
                 group.thread.line,
-                f"these are more than {_MOST_JOBS} threads that wait by name; use fewer instances",
+                f"more than {_MOST_JOBS} threads that wait by name; use fewer instances",
             )
     return Planned(
         jobs=tuple(jobs),
         sets=tuple(sets),
         sources={name: tuple(found) for name, found in sources.items()},
         kinds=_kinds(workload),
-        untranslated=_merged((*notes, *_of_files(workload, sets))),
+        untranslated=_merge((*notes, *_of_files(workload, sets))),
     )
 
 
@@ -206,8 +206,8 @@ def _kinds(workload: Personality) -> dict[str, str]:
 
 def _sources(group: _Group, made: ThreadPlan) -> dict[str, Source]:
     found: dict[str, Source] = {}
-    told = made.passes_by
-    of_pass = told[2] if told else 1
+    counted = made.passes_by
+    of_pass = counted[2] if counted else 1
     counts: dict[str, int] = {}
     for flowop, times in group.thread.flowops():
         counts[flowop.name] = counts.get(flowop.name, 0) + times
@@ -215,9 +215,11 @@ def _sources(group: _Group, made: ThreadPlan) -> dict[str, Source]:
         operations = made.operations.get(flowop.name, ())
         if operations:
             found[flowop.name] = Source(job=_job_of(group, flowop), operations=operations, times=1)
-        elif told and made.does_something(flowop):
+        elif counted and made.does_something(flowop):
             share = counts[flowop.name] / of_pass
-            found[flowop.name] = Source(job=_job_of(group, told[0]), operations=(), times=share, passes_by=told[1])
+            found[flowop.name] = Source(
+                job=_job_of(group, counted[0]), operations=(), times=share, passes_by=counted[1]
+            )
     return found
 
 
@@ -249,7 +251,7 @@ def _helpers(group: _Group, made: ThreadPlan, workload: Personality) -> Iterator
         region = plan.Range(from_bytes=0, length_bytes=length) if length else plan.WholeFile()
         body = helper(flowop, files, f"{group.name}: ", plan.RandomAccess(region=region))
         flags = plan.OpenFlags(direct=plan.Direct.ON if flowop.is_direct else plan.Direct.OFF, sync=flowop.is_dsync)
-        # glibc does the requests of one file descriptor in order, those of others beside them.
+        # glibc does the requests of one file descriptor in order, those of others in parallel.
         each = _AIO_THREADS if flowop.opens_next else 1
         yield plan.Job(
             name=helper_job(group.name, flowop), body=plan.Loop(actions=body), workers=each * group.workers, open=flags
@@ -261,14 +263,20 @@ def _helpers(group: _Group, made: ThreadPlan, workload: Personality) -> Iterator
 
 def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]:
     for files in workload.files.values():
-        if files.name in sets and files.width and not files.is_file and files.entries > files.width and files.is_spread:
+        if (
+            files.name in sets
+            and files.width
+            and not files.is_file
+            and files.entries > files.width
+            and files.is_random_width
+        ):
             yield Note(
-                f"the random spread of dirwidth of '{files.name}' (line {files.line})",
+                f"the random distribution of dirwidth of '{files.name}' (line {files.line})",
                 "all directories of a level are as wide as the mean",
             )
 
 
-def _merged(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
+def _merge(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
     """One for all that have the same reason: scripts repeat themselves."""
     by_reason: dict[str, list[str]] = {}
     for note in notes:
@@ -285,8 +293,8 @@ def _file_sets(files: FilesetFiles, used: Mapping[str, None]) -> Iterator[plan.F
     is_kept = files.is_reused or files.is_trusted
     if is_kept:
         # What stays is in nobody's way who has other files of the name.
-        said = repr((files.entries, files.size, files.width, files.existing_share))
-        path += f"-{zlib.crc32(said.encode()):08x}"
+        key = repr((files.entries, files.size, files.width, files.existing_share))
+        path += f"-{zlib.crc32(key.encode()):08x}"
     if files.name in used:
         yield plan.FileSet(
             name=files.name,
@@ -331,7 +339,7 @@ def _layout(entries: int, width: float) -> plan.Layout:
 
 def to_plan(workload: Personality, source: str, origin: plan.Origin, directory: Path) -> plan.Plan:
     """Make the Plan of a script for a directory."""
-    made = planned(workload, source)
+    made = plan_threads(workload, source)
     used = dict.fromkeys(made.sets)
     sets = [one for files in workload.files.values() for one in _file_sets(files, used)]
     commands = [step for step in workload.before if step.command]

@@ -1,8 +1,9 @@
 """Random variables of the workload language as distributions of a Plan.
 
-A randvar is gamma, uniform or a table, shifted by `min` and rounded; a cvar is one of eight laws, cut by `min` and `max` and
-rounded. Where the Plan has the law it is used. What is rounded is exactly the table of its multiples with their
-probabilities; what is cut, and the laws that the Plan does not have, are tables of 500 pieces with equal probability.
+A randvar is gamma, uniform or a table, shifted by `min` and rounded; a cvar is one of eight distributions, cut by `min`
+and `max` and rounded. Where the Plan has the distribution it is used. What is rounded is exactly the table of its
+multiples with their probabilities; what is cut, and the distributions that the Plan does not have, are tables of 500
+pieces with equal probability.
 """
 
 import dataclasses
@@ -28,60 +29,62 @@ Row = tuple[float, float, float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Law:
-    """A law: as the Plan has it, if it does, and its distribution function."""
+class Continuous:
+    """A distribution: as the Plan has it, if it does, and its cumulative distribution function."""
 
     cdf: Callable[[float], float]
     least: float
     """No draw is below, or hardly any."""
     scale: float
-    """Of the order of its draws' spread."""
+    """Of the order of its draws' standard deviation."""
     in_plan: plan.Distribution | None = None
 
 
-# -- laws --------------------------------------------------------------------------------------------------------------
+# -- distributions -----------------------------------------------------------------------------------------------------
 
 
-def uniform(low: float, high: float) -> Law:
+def uniform(low: float, high: float) -> Continuous:
     """Equally likely between two bounds."""
     if high <= low:
-        return Law(lambda x: float(x >= low), low, 1, plan.Fixed(value=max(low, 0.0)))
+        return Continuous(lambda x: float(x >= low), low, 1, plan.Fixed(value=max(low, 0.0)))
     in_plan = plan.Uniform(min=low, max=high) if low >= 0 else None
-    return Law(lambda x: min(max((x - low) / (high - low), 0), 1), low, high - low, in_plan)
+    return Continuous(lambda x: min(max((x - low) / (high - low), 0), 1), low, high - low, in_plan)
 
 
-def gamma(mean: float, shape: float, least: float = 0.0) -> Law:
+def gamma(mean: float, shape: float, least: float = 0.0) -> Continuous:
     """Gamma of a mean and a shape, above `least`."""
     if mean <= 0:
         return uniform(least, least)
     in_plan = plan.Gamma(mean=mean, shape=shape, min=least) if least >= 0 else None
-    return Law(lambda x: _gamma_cdf(shape, (x - least) * shape / mean), least, mean, in_plan)
+    return Continuous(lambda x: _gamma_cdf(shape, (x - least) * shape / mean), least, mean, in_plan)
 
 
-def exponential(mean: float) -> Law:
+def exponential(mean: float) -> Continuous:
     """Exponential."""
-    return Law(lambda x: -math.expm1(-max(x, 0) / mean), 0, mean, plan.Exponential(mean=mean))
+    return Continuous(lambda x: -math.expm1(-max(x, 0) / mean), 0, mean, plan.Exponential(mean=mean))
 
 
-def normal(mean: float, sigma: float) -> Law:
+def normal(mean: float, sigma: float) -> Continuous:
     """Normal; what is drawn below 0 counts as 0."""
-    law = NormalDist(mean, sigma)
-    return Law(law.cdf, mean - 6 * sigma, sigma, plan.Normal(mean=mean, deviation=sigma) if mean >= 0 else None)
+    source = NormalDist(mean, sigma)
+    return Continuous(
+        source.cdf, mean - 6 * sigma, sigma, plan.Normal(mean=mean, deviation=sigma) if mean >= 0 else None
+    )
 
 
-def lognormal(shape: float, scale: float) -> Law:
+def lognormal(shape: float, scale: float) -> Continuous:
     """Log-normal: `shape` is the deviation of the logarithm, `scale` the median."""
-    law = NormalDist(math.log(scale), shape)
+    source = NormalDist(math.log(scale), shape)
     in_plan = plan.Lognormal(median=scale, sigma=shape)
-    return Law(lambda x: law.cdf(math.log(x)) if x > 0 else 0.0, 0, scale * math.exp(shape), in_plan)
+    return Continuous(lambda x: source.cdf(math.log(x)) if x > 0 else 0.0, 0, scale * math.exp(shape), in_plan)
 
 
-def weibull(shape: float, scale: float) -> Law:
+def weibull(shape: float, scale: float) -> Continuous:
     """Weibull."""
-    return Law(lambda x: -math.expm1(-((max(x, 0) / scale) ** shape)), 0, scale)
+    return Continuous(lambda x: -math.expm1(-((max(x, 0) / scale) ** shape)), 0, scale)
 
 
-def triangular(low: float, high: float, mode: float) -> Law:
+def triangular(low: float, high: float, mode: float) -> Continuous:
     """Triangular."""
 
     def cdf(x: float) -> float:
@@ -91,7 +94,7 @@ def triangular(low: float, high: float, mode: float) -> Law:
             return (x - low) ** 2 / ((high - low) * (mode - low))
         return 1 - (high - x) ** 2 / ((high - low) * (high - mode))
 
-    return Law(cdf, low, high - low)
+    return Continuous(cdf, low, high - low)
 
 
 def _gamma_cdf(shape: float, x: float) -> float:
@@ -122,22 +125,22 @@ def _gamma_cdf(shape: float, x: float) -> float:
     return 1 - front * h
 
 
-# -- what is made of a law ---------------------------------------------------------------------------------------------
+# -- what is made of a distribution ------------------------------------------------------------------------------------
 
 
 def distribution(
-    law: Law, round_to: float = 0, low: float | None = None, high: float | None = None
+    source: Continuous, round_to: float = 0, low: float | None = None, high: float | None = None
 ) -> plan.Distribution:
-    """Give the Plan's distribution of a law, rounded to multiples and cut.
+    """Give the Plan's form of a distribution, rounded to multiples and cut.
 
     Raises:
         ValueError: it would be a table with too many rows.
     """
     if round_to > 0:
-        return _table(_rounded(law, round_to, low, high))
-    if law.in_plan is not None and low is None and high is None:
-        return law.in_plan
-    return _table(_pieces(law, low, high))
+        return _table(_round_draws(source, round_to, low, high))
+    if source.in_plan is not None and low is None and high is None:
+        return source.in_plan
+    return _table(_pieces(source, low, high))
 
 
 def _table(rows: Sequence[Row]) -> plan.Distribution:
@@ -152,15 +155,15 @@ def _cut(value: float, low: float | None, high: float | None) -> float:
     return max(value, 0.0)
 
 
-def _rounded(law: Law, round_to: float, low: float | None, high: float | None) -> list[Row]:
-    end = _quantile(law, 1 - _TAIL)
-    first, last = math.floor(law.least / round_to), math.ceil(end / round_to)
+def _round_draws(source: Continuous, round_to: float, low: float | None, high: float | None) -> list[Row]:
+    end = _quantile(source, 1 - _TAIL)
+    first, last = math.floor(source.least / round_to), math.ceil(end / round_to)
     if last - first >= _MOST_ROWS:
-        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; the limit is {_MOST_ROWS}")
     weights: dict[float, float] = {}
     below = 0.0
     for multiple in range(first, last + 1):
-        up_to = 1.0 if multiple == last else law.cdf((multiple + 0.5) * round_to)
+        up_to = 1.0 if multiple == last else source.cdf((multiple + 0.5) * round_to)
         value = _cut(multiple * round_to, low, high)
         if up_to > below:
             weights[value] = weights.get(value, 0.0) + up_to - below
@@ -168,21 +171,21 @@ def _rounded(law: Law, round_to: float, low: float | None, high: float | None) -
     return [(weight, value, value) for value, weight in sorted(weights.items())]
 
 
-def _pieces(law: Law, low: float | None, high: float | None) -> list[Row]:
+def _pieces(source: Continuous, low: float | None, high: float | None) -> list[Row]:
     shares = [_TAIL, *(i / _PIECES for i in range(1, _PIECES)), 1 - _TAIL]
-    edges = [_cut(_quantile(law, share), low, high) for share in shares]
+    edges = [_cut(_quantile(source, share), low, high) for share in shares]
     return [(1.0, begin, end) for begin, end in itertools.pairwise(edges)]
 
 
-def _quantile(law: Law, share: float) -> float:
-    begin, end = law.least, law.least + law.scale
+def _quantile(source: Continuous, share: float) -> float:
+    begin, end = source.least, source.least + source.scale
     for _ in range(200):
-        if law.cdf(end) >= share:
+        if source.cdf(end) >= share:
             break
-        begin, end = end, law.least + 2 * (end - law.least)
+        begin, end = end, source.least + 2 * (end - source.least)
     for _ in range(60):
         middle = (begin + end) / 2
-        begin, end = (begin, middle) if law.cdf(middle) >= share else (middle, end)
+        begin, end = (begin, middle) if source.cdf(middle) >= share else (middle, end)
     return end
 
 
@@ -191,7 +194,7 @@ def _quantile(law: Law, share: float) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class RandVar:
-    """What `randvar(...)` says."""
+    """The values of `randvar(...)`."""
 
     kind: str = "gamma"
     """`gamma`, `uniform` or `tabular`."""
@@ -204,55 +207,55 @@ class RandVar:
     """Per cent, from, to."""
 
 
-def of_randvar(said: RandVar) -> plan.Distribution:
-    """Make the distribution; raises ValueError where it says nothing that can be drawn."""
-    if said.kind == "tabular":
-        return _of_table(said)
-    shape = said.gamma / 1000
-    if said.kind == "gamma":
+def of_randvar(randvar: RandVar) -> plan.Distribution:
+    """Make the distribution; raises ValueError where nothing can be drawn from it."""
+    if randvar.kind == "tabular":
+        return _of_table(randvar)
+    shape = randvar.gamma / 1000
+    if randvar.kind == "gamma":
         if shape <= 0:
             raise ValueError("gamma is 0; it is a shape in thousandths, 1500 for 1.5")
         # Without a mean, the original takes the shape for it.
-        mean = shape if said.mean is None else said.mean
-        return distribution(gamma(mean - said.min, shape, said.min), said.round)
-    mean = said.mean or 0
-    if mean < said.min:
-        raise ValueError(f"mean is {mean:g}, below min, {said.min:g}")
-    return distribution(uniform(said.min, said.min + 2 * (mean - said.min)), said.round)
+        mean = shape if randvar.mean is None else randvar.mean
+        return distribution(gamma(mean - randvar.min, shape, randvar.min), randvar.round)
+    mean = randvar.mean or 0
+    if mean < randvar.min:
+        raise ValueError(f"mean is {mean:g}, below min, {randvar.min:g}")
+    return distribution(uniform(randvar.min, randvar.min + 2 * (mean - randvar.min)), randvar.round)
 
 
-def _of_table(said: RandVar) -> plan.Distribution:
-    total = sum(share for share, _, _ in said.table)
-    if not said.table or total != _WHOLE:
+def _of_table(randvar: RandVar) -> plan.Distribution:
+    total = sum(share for share, _, _ in randvar.table)
+    if not randvar.table or total != _WHOLE:
         raise ValueError(f"the shares of randtable add up to {total:g} per cent, not 100")
-    if any(low > high for _, low, high in said.table):
+    if any(low > high for _, low, high in randvar.table):
         raise ValueError("a row of randtable ends below where it begins")
-    least = min(low for _, low, _ in said.table)
-    mean = sum(share * (low + high) / 2 for share, low, high in said.table) / _WHOLE
+    least = min(low for _, low, _ in randvar.table)
+    mean = sum(share * (low + high) / 2 for share, low, high in randvar.table) / _WHOLE
     # It is stretched so that it begins at min and has the mean that is asked for: its own, if none is.
-    wanted = said.mean or mean
-    stretch = (wanted - said.min) / (mean - least) if mean > least else 0.0
+    wanted = randvar.mean or mean
+    stretch = (wanted - randvar.min) / (mean - least) if mean > least else 0.0
     rows = [
-        (share, said.min + (low - least) * stretch, said.min + (high - least) * stretch)
-        for share, low, high in said.table
+        (share, randvar.min + (low - least) * stretch, randvar.min + (high - least) * stretch)
+        for share, low, high in randvar.table
         if share > 0
     ]
-    if said.round <= 0:
+    if randvar.round <= 0:
         return _table(rows)
     weights: dict[float, float] = {}
     for share, low, high in rows:
-        for _, value, weight in _rounded_row(low, high, said.round):
+        for _, value, weight in _round_row(low, high, randvar.round):
             weights[value] = weights.get(value, 0.0) + share * weight
     if len(weights) > _MOST_ROWS:
-        raise ValueError(f"rounding to {said.round:g} gives {len(weights)} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {randvar.round:g} gives {len(weights)} values; the limit is {_MOST_ROWS}")
     return _table([(weight, value, value) for value, weight in sorted(weights.items())])
 
 
-def _rounded_row(low: float, high: float, round_to: float) -> list[Row]:
+def _round_row(low: float, high: float, round_to: float) -> list[Row]:
     """Multiples that draws between two bounds are rounded to: their number, they themselves, their share."""
     first, last = math.floor(low / round_to + 0.5), math.floor(high / round_to + 0.5)
     if last - first > _MOST_ROWS:
-        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; {_MOST_ROWS} are the most")
+        raise ValueError(f"rounding to {round_to:g} gives {last - first} values; the limit is {_MOST_ROWS}")
     if high <= low:
         return [(first, first * round_to, 1.0)]
     edges = [low, *((multiple + 0.5) * round_to for multiple in range(first, last)), high]
@@ -262,7 +265,7 @@ def _rounded_row(low: float, high: float, round_to: float) -> list[Row]:
 
 # -- cvar --------------------------------------------------------------------------------------------------------------
 
-_Make = Callable[[Mapping[str, float]], Law]
+_Make = Callable[[Mapping[str, float]], Continuous]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -326,10 +329,10 @@ def of_cvar(
         round_to: Values are multiples of this; 0: as they are drawn.
 
     Raises:
-        ValueError: one of them says nothing that can be drawn.
+        ValueError: nothing can be drawn from one of them.
     """
     if kind not in CVARS:
-        raise ValueError(f"there is no type '{kind[:40]}'; known are {', '.join(CVARS)}")
+        raise ValueError(f"there is no type '{kind[:40]}'; supported: {', '.join(CVARS)}")
     found = CVARS[kind]
     values = dict(found.defaults)
     for part in filter(None, parameters.split(";")):
@@ -362,7 +365,7 @@ def _real(name: str, text: str) -> float:
 
 
 def help_of(kind: str) -> str:
-    """Say what a type of custom variable is; empty: there is none of that name."""
+    """Describe a type of custom variable; empty: there is none of that name."""
     if kind not in CVARS:
         return ""
     found = CVARS[kind]
@@ -381,7 +384,7 @@ def list_of_types() -> str:
 
 
 def largest(drawn: plan.Distribution) -> float:
-    """Give the largest number that is drawn; of laws without a bound, one that hardly any draw is above."""
+    """Give the largest number that is drawn; of distributions without a bound, one that hardly any draw is above."""
     match drawn:
         case plan.Fixed(value=value):
             return value
@@ -390,10 +393,10 @@ def largest(drawn: plan.Distribution) -> float:
         case plan.Tabular(rows=rows):
             return max(high for weight, _, high in rows if weight > 0)
         case _:
-            return _quantile(_law_of(drawn), 1 - _TAIL)
+            return _quantile(_continuous_of(drawn), 1 - _TAIL)
 
 
-def _law_of(drawn: plan.Distribution) -> Law:
+def _continuous_of(drawn: plan.Distribution) -> Continuous:
     match drawn:
         case plan.Gamma(mean=mean, shape=shape, min=least):
             return gamma(mean, shape, least)
@@ -406,22 +409,22 @@ def _law_of(drawn: plan.Distribution) -> Law:
         case plan.Uniform(min=low, max=high):
             return uniform(low, high)
         case _:
-            raise ValueError("no law of this language")
+            raise ValueError("no distribution of this language")
 
 
 _ROW_PIECES = 8
 
 
 def up_to(drawn: plan.Distribution) -> plan.Distribution:
-    """Give what is drawn evenly from 1 up to a number that is drawn itself: a mixture of so many uniform laws."""
+    """Give what is drawn evenly from 1 up to a number that is drawn itself: a mixture of N uniform distributions."""
     match drawn:
         case plan.Fixed(value=value):
             return plan.Uniform(min=1.0, max=max(1.0, value))
         case plan.Tabular(rows=rows):
             made = [(weight / pieces, 1.0, end) for weight, low, high in rows for pieces, end in _ends(low, high)]
         case _:
-            law = _law_of(drawn)
-            ends = [_quantile(law, (i + 0.5) / _PIECES) for i in range(_PIECES)]
+            source = _continuous_of(drawn)
+            ends = [_quantile(source, (i + 0.5) / _PIECES) for i in range(_PIECES)]
             made = [(1.0, 1.0, end) for end in ends]
     if len(made) > _MOST_ROWS:
         raise ValueError("its table has too many rows")

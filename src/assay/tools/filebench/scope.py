@@ -1,4 +1,4 @@
-"""What attributes and variables come to.
+"""Evaluate attributes and variables.
 
 A variable is looked up when its value is needed, which is at the run: a `set` behind the definition that uses the variable
 counts, as in Filebench. Only `set` itself works its right side out at once.
@@ -26,7 +26,7 @@ from assay.tools.filebench.statements import (
     Scalar,
     ShareTable,
     Variable,
-    unescaped,
+    unescape,
 )
 
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -42,7 +42,7 @@ class Scope:
     source: str
     globals: dict[str, Value]
     own: Mapping[str, "tuple[Scalar | ShareTable | None, Scope]"] = dataclasses.field(default_factory=dict)
-    """By name: what they stand for, and where that is to be looked up."""
+    """By name: their value, and the scope of its variables."""
 
     def refuse(self, line: int, text: str) -> NoReturn:
         """Raise FrontEndError with file and line."""
@@ -51,14 +51,14 @@ class Scope:
     # -- values --------------------------------------------------------------------------------------------------------
 
     def value(self, scalar: Scalar | ShareTable | None, depth: int = 0) -> Value:
-        """What a value comes to; a word without one is true."""
+        """The evaluated value; a word without one is true."""
         match scalar:
             case None:
                 return True
             case Number():
                 return scalar.value
             case Quoted():
-                return unescaped(self._filled(scalar))
+                return unescape(self._fill(scalar))
             case Variable():
                 return self._variable(scalar, depth)
             case ShareTable():
@@ -70,20 +70,22 @@ class Scope:
     def _variable(self, variable: Variable, depth: int) -> Value:
         if variable.name in self.own:
             if depth > _DEEPEST:
-                self.refuse(variable.line, f"near '${cut(variable.name)}': variables stand for one another in a circle")
-            stands_for, where = self.own[variable.name]
-            return where.value(stands_for, depth + 1)
+                self.refuse(
+                    variable.line, f"near '${cut(variable.name)}': the variables refer to one another in a circle"
+                )
+            replacement, where = self.own[variable.name]
+            return where.value(replacement, depth + 1)
         if variable.name not in self.globals:
             known = sorted({*self.globals, *self.own})
             there = ", ".join(f"${name}" for name in known[:20]) or "none"
             self.refuse(variable.line, f"near '${cut(variable.name)}': nothing sets this variable; set are {there}")
         return self.globals[variable.name]
 
-    def _filled(self, text: Quoted) -> str:
+    def _fill(self, text: Quoted) -> str:
         return _IN_TEXT.sub(lambda found: str(self._in_text(found, text.line)), text.text)
 
     def _in_text(self, found: "re.Match[str]", line: int) -> str:
-        # What no variable stands for stays as it is: it may be meant for the shell.
+        # A name without a variable stays as it is: it may be meant for the shell.
         if found[1] not in self.globals and found[1] not in self.own:
             return found[0]
         value = self._variable(Variable(found[1], line), 0)
@@ -91,25 +93,25 @@ class Scope:
             str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | str) else found[0]
         )
 
-    def expression(self, said: Expression) -> Value:
+    def expression(self, node: Expression) -> Value:
         """Work out the right side of a `set`."""
-        if not isinstance(said, Arithmetic):
-            return self.value(said)
-        left, right = self._operand(said.left, said.line), self._operand(said.right, said.line)
-        if said.sign == "/" and right == 0:
-            self.refuse(said.line, "near '/': this divides by 0")
+        if not isinstance(node, Arithmetic):
+            return self.value(node)
+        left, right = self._operand(node.left, node.line), self._operand(node.right, node.line)
+        if node.sign == "/" and right == 0:
+            self.refuse(node.line, "near '/': this divides by 0")
         result = {
             "+": left + right,
             "-": left - right,
             "*": left * right,
             "/": left // right if right else 0,
-        }[said.sign[0]]
+        }[node.sign[0]]
         if abs(result) > _MOST:
-            self.refuse(said.line, f"near '{said.sign}': the result is above 2^62")
+            self.refuse(node.line, f"near '{node.sign}': the result is above 2^62")
         return result
 
-    def _operand(self, said: Expression, line: int) -> int:
-        value = self.expression(said)
+    def _operand(self, node: Expression, line: int) -> int:
+        value = self.expression(node)
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(line, "an expression is made of whole numbers")
         return value
@@ -122,7 +124,9 @@ class Scope:
         if isinstance(value, plan.Fixed):
             value = int(value.value)
         if isinstance(value, plan.Distribution):
-            self.refuse(attribute.line, f"near '{attribute.name}': a random variable cannot stand here, only a number")
+            self.refuse(
+                attribute.line, f"near '{attribute.name}': a random variable is not allowed here, only a number"
+            )
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(attribute.line, f"near '{attribute.name}={self.shown(value)}': it is a whole number")
         if not least <= value <= most:
@@ -152,7 +156,7 @@ class Scope:
         if not text or not text.isprintable():
             self.refuse(attribute.line, f"near '{attribute.name}': it is a name without control characters, not empty")
         if len(text) > 200:
-            self.refuse(attribute.line, f"near '{attribute.name}={cut(text)}': a name has at most 200 letters")
+            self.refuse(attribute.line, f"near '{attribute.name}={cut(text)}': a name has at most 200 characters")
         return text
 
     def percent(self, attribute: Attribute) -> float:
@@ -170,17 +174,17 @@ class Scope:
 
     # -- random variables ----------------------------------------------------------------------------------------------
 
-    def random(self, said: Random) -> plan.Distribution:
+    def random(self, node: Random) -> plan.Distribution:
         """Make a random variable."""
-        by_name = named(said.attributes)
-        known = _RANDVAR if said.kind == "randvar" else _CVAR
-        self.check_names(by_name, known, said.kind)
+        by_name = by_name_of(node.attributes)
+        known = _RANDVAR if node.kind == "randvar" else _CVAR
+        self.check_names(by_name, known, node.kind)
         try:
-            return self._randvar(by_name) if said.kind == "randvar" else self._cvar(said, by_name)
+            return self._randvar(by_name) if node.kind == "randvar" else self._cvar(node, by_name)
         except ValueError as error:
-            self.refuse(said.line, f"near '{said.kind}': {error}")
+            self.refuse(node.line, f"near '{node.kind}': {error}")
         except OverflowError:
-            self.refuse(said.line, f"near '{said.kind}': its numbers are too large to draw from")
+            self.refuse(node.line, f"near '{node.kind}': its numbers are too large to draw from")
 
     def _randvar(self, by_name: Mapping[str, Attribute]) -> plan.Distribution:
         kind = self.text(by_name["type"]) if "type" in by_name else "gamma"
@@ -210,9 +214,9 @@ class Scope:
             )
         )
 
-    def _cvar(self, said: Random, by_name: Mapping[str, Attribute]) -> plan.Distribution:
+    def _cvar(self, node: Random, by_name: Mapping[str, Attribute]) -> plan.Distribution:
         if "type" not in by_name:
-            self.refuse(said.line, "near 'cvar': it has a type, such as type=cvar-gamma")
+            self.refuse(node.line, "near 'cvar': it has a type, such as type=cvar-gamma")
         bounds = {name: float(self.number(by_name[name])) for name in ("min", "max", "round") if name in by_name}
         return of_cvar(
             self.text(by_name["type"]),
@@ -236,7 +240,7 @@ _RANDVAR = frozenset({"type", "mean", "min", "round", "gamma", "seed", "randsrc"
 _CVAR = frozenset({"type", "parameters", "min", "max", "round"})
 
 
-def named(attributes: Attributes) -> dict[str, Attribute]:
+def by_name_of(attributes: Attributes) -> dict[str, Attribute]:
     """By name; of several of one name the last."""
     return {("$" if attribute.is_local else "") + attribute.name: attribute for attribute in attributes}
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, cut, whole_number
-from assay.tools.filebench.definitions import STRICT, Wishes
+from assay.tools.filebench.definitions import STRICT, Overrides
 from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
-from assay.tools.filebench.plan import Planned, planned
+from assay.tools.filebench.plan import Planned, plan_threads
 from assay.tools.named_files import Files
 
 USAGE: Final = (
@@ -26,26 +26,26 @@ class Settings:
     """What one command line asks for."""
 
     file: str
-    """As the user named it: it stands in messages."""
+    """As the user named it, for messages."""
     text: str
     """Of the script."""
     directory: str
-    wishes: Wishes
+    overrides: Overrides
 
     @functools.cached_property
     def workload(self) -> Personality:
         """What the script asks for; raises FrontEndError."""
-        return evaluate(self.text, self.file, self.wishes)
+        return evaluate(self.text, self.file, self.overrides)
 
     @functools.cached_property
     def planned(self) -> Planned:
         """What the Plan is made of; raises FrontEndError."""
-        return planned(self.workload, self.file)
+        return plan_threads(self.workload, self.file)
 
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What the user wrote: a script to run, or to hear of the types of custom variables."""
+    """What the user wrote: a script to run, or a request for the types of custom variables."""
 
     file: str = ""
     cvar_type: str | None = None
@@ -54,12 +54,12 @@ class Wanted:
     """Whether the script may be one of 1.4."""
 
 
-def asked(words: Sequence[str]) -> Wanted:
+def read_words(words: Sequence[str]) -> Wanted:
     """Read the user's own words; raises InputError."""
     given = _read(words)
     if given["c"] is not None:
         if given["f"] is not None:
-            raise InputError("filebench: -c tells of variables and -f runs a script; give one of them")
+            raise InputError("filebench: -c describes variables and -f runs a script; give one of them")
         return Wanted(cvar_type=given["c"])
     if given["f"] is None:
         raise InputError(f"filebench: name the script, -f FILE.f. Usage: assay filebench {USAGE}")
@@ -67,7 +67,7 @@ def asked(words: Sequence[str]) -> Wanted:
 
 
 def parse(words: Sequence[str], files: Files) -> Settings:
-    """Read the words of a run and its script; raises InputError, with file and line, for what cannot be carried out."""
+    """Read the words of a run and its script; raises InputError, with file and line, for what is not supported."""
     given = _read(words)
     if given["f"] not in files:
         raise InputError("filebench: a run has words with -f NAME, and the text of that script")
@@ -75,7 +75,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
         file=given["f"],
         text=files[given["f"]],
         directory=given["dir"],
-        wishes=Wishes(
+        overrides=Overrides(
             seconds=_time(given["time"]),
             settings=tuple(_setting(word) for word in given["set"] or ()),
             scale=_scale(given["scale"]),
@@ -83,7 +83,7 @@ def parse(words: Sequence[str], files: Files) -> Settings:
             allows_commands=given["allow_commands"],
         ),
     )
-    settings.planned  # noqa: B018 - worked out here, so that a fault is told before anything else
+    settings.planned  # noqa: B018 - worked out here, so that a fault is reported before anything else
     return settings
 
 

@@ -1,6 +1,6 @@
-"""What a script says, as values: each knows its line. Nothing is looked up or worked out here.
+"""The statements of a script, as values with their lines. Nothing is looked up or worked out here.
 
-Words that 1.5 dropped are noted where they stand, so that `--wml 1.5` refuses what that version refuses.
+Words that 1.5 dropped are noted where they occur, so that `--wml 1.5` refuses what that version refuses.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ class Word:
 
 @dataclasses.dataclass(frozen=True)
 class Quoted:
-    """What stood in quotes; its variables are not replaced yet."""
+    """A quoted text; its variables are not replaced yet."""
 
     text: str
     line: int
@@ -117,7 +117,7 @@ class Random:
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """A command; its `kind` says which of the fields it has."""
+    """A command; its `kind` decides which of the fields it has."""
 
     kind: str
     line: int
@@ -132,7 +132,7 @@ class Statement:
     flowops: tuple[FlowopStatement, ...] = ()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """As people write it."""
         return " ".join([self.kind.replace("_", " "), *self.words])
 
@@ -175,7 +175,7 @@ class _Reader:
     def _thread(self, node: Tree[Token]) -> ThreadStatement:
         attributes, *flowops = node.children
         made = tuple(self._flowop(tree) for tree in flowops if isinstance(tree, Tree))
-        return ThreadStatement(self._attributes(attributes), made, _line(node))  # type: ignore[arg-type]  # the grammar says so
+        return ThreadStatement(self._attributes(attributes), made, _line(node))  # type: ignore[arg-type]  # ensured by the grammar
 
     def _flowop(self, node: Tree[Token]) -> FlowopStatement:
         kind, attributes = node.children
@@ -203,7 +203,7 @@ class _Reader:
             self._refuse(
                 kind.line or 0, f"syntax error near '{cut(kind)}('; a variable is made by randvar(...) or cvar(...)"
             )
-        return Random(str(kind), self._attributes(attributes), kind.line or 0)  # type: ignore[arg-type]  # the grammar says so
+        return Random(str(kind), self._attributes(attributes), kind.line or 0)  # type: ignore[arg-type]  # ensured by the grammar
 
     def _expression(self, node: Tree[Token] | Token) -> Expression:
         if isinstance(node, Token):
@@ -259,6 +259,6 @@ def _tokens(node: Tree[Token]) -> Iterator[Token]:
             yield from _tokens(child)
 
 
-def unescaped(text: str) -> str:
-    """Replace what stands behind a backslash."""
+def unescape(text: str) -> str:
+    """Replace the characters after a backslash."""
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), text, flags=re.DOTALL)

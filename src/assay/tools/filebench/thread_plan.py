@@ -1,7 +1,7 @@
 """What a thread does, as actions of the Plan.
 
-The open that a flowop makes by itself (`open_files.py`) stands in front of the passes, which then are one long repeat. If
-the thread closes that fd, it stands in front of the first flowop that needs it, in each pass.
+The open that a flowop makes by itself (`open_files.py`) is placed in front of the passes, which then are one long repeat. If
+the thread closes that fd, it is placed in front of the first flowop that needs it, in each pass.
 """
 
 import dataclasses
@@ -35,8 +35,8 @@ def open_name(flowop: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
-    """What a thread knows of the others."""
+class PlanContext:
+    """What a thread uses of the others."""
 
     source: str
     files: Mapping[str, FilesetFiles]
@@ -67,34 +67,34 @@ class ThreadPlan:
     asynchronous: tuple[Flowop, ...] = ()
     """Flowops whose writes helpers do."""
     passes_by: tuple[Flowop, str, int] | None = None
-    """A flowop, its operation and how often that is done in a pass: it tells how many passes there were."""
+    """A flowop, its operation and how often that is done in a pass: the number of passes follows from it."""
     idle: frozenset[str] = frozenset()
     """Flowops that do nothing, such as limits without an event generator."""
     notes: tuple[Note, ...] = ()
 
     def does_something(self, flowop: Flowop) -> bool:
-        """Whether it is carried out at all."""
+        """Whether it is executed at all."""
         return flowop.name not in self.idle
 
 
 class ThreadPlanner:
     """Plans one thread."""
 
-    def __init__(self, thread: Thread, around: Surroundings) -> None:
+    def __init__(self, thread: Thread, context: PlanContext) -> None:
         """For a thread of a process."""
         self._thread = thread
-        self._around = around
+        self._context = context
         self._flowops = [flowop for flowop, _ in thread.flowops()]
         self._sets: dict[str, None] = {}
         self._operations: dict[str, list[str]] = {}
         self._notes: dict[Note, None] = {}
-        self._open = OpenFiles(self._flowops, around.source)
+        self._open = OpenFiles(self._flowops, context.source)
         self._waiting_opens: dict[int, plan.Action] = {}
         self._asynchronous: dict[str, Flowop] = {}
         self._idle: set[str] = set()
 
-    def made(self) -> ThreadPlan:
-        """Make the actions; raises FrontEndError for what cannot be carried out as meant."""
+    def make_plan(self) -> ThreadPlan:
+        """Make the actions; raises FrontEndError for what is not supported."""
         implied, closed = self._open.implied, self._open.closed
         first = tuple(self._implicit_open(slot) for slot in implied if slot not in closed)
         self._waiting_opens = {slot: self._implicit_open(slot) for slot in implied if slot in closed}
@@ -118,7 +118,7 @@ class ThreadPlanner:
         )
 
     def _refuse(self, line: int, text: str) -> NoReturn:
-        raise FrontEndError(self._around.source, line, text)
+        raise FrontEndError(self._context.source, line, text)
 
     def _note(self, what: str, why: str) -> None:
         self._notes[Note(what, why)] = None
@@ -129,11 +129,11 @@ class ThreadPlanner:
             for flowop, times in self._thread.flowops()
             if (recorded := self._operations.get(flowop.name))
         ]
-        # Writes beside the thread lag behind it.
+        # Asynchronous writes lag behind the thread.
         return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
     def _set(self, name: str, flowop: Flowop) -> FilesetFiles:
-        files = self._around.files[name]
+        files = self._context.files[name]
         if files.entries == 0:
             self._refuse(
                 flowop.line, f"near '{cut(flowop.name)}': '{cut(name)}' has no entries; give it some, entries=..."
@@ -180,7 +180,7 @@ class ThreadPlanner:
     def _flowop(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         kind = TYPES[flowop.kind]
         if kind.refusal:
-            self._refuse(flowop.line, f"near 'flowop {flowop.kind}': this is not carried out; {kind.refusal}")
+            self._refuse(flowop.line, f"near 'flowop {flowop.kind}': this is not supported; {kind.refusal}")
         if kind.needs_files and not flowop.files:
             self._refuse(flowop.line, f"near 'flowop {flowop.kind}': it names no fileset; give it filesetname=...")
         if flowop.kind in UNITS:
@@ -230,7 +230,7 @@ class ThreadPlanner:
         """Size of the pieces in which a whole file moves."""
         if flowop.io_size != plan.Fixed(value=0.0):
             return self._io_size(flowop)
-        size = max(1.0, float(int(largest(self._around.files[self._open.files_of(flowop)].size))))
+        size = max(1.0, float(int(largest(self._context.files[self._open.files_of(flowop)].size))))
         self._check_piece(flowop, size)
         return plan.Fixed(value=size)
 
@@ -260,12 +260,12 @@ class ThreadPlanner:
             )
         return plan.RandomAccess(region=plan.Range(from_bytes=0, length_bytes=length))
 
-    def _moved(self, flowop: Flowop, kind: plan.OpKind) -> tuple[plan.Action, ...]:
+    def _move(self, flowop: Flowop, kind: plan.OpKind) -> tuple[plan.Action, ...]:
         size = self._io_size(flowop)
         if flowop.opens_next:
             return (self._of_next(flowop, kind, size),)
         slot = self._slot(flowop)
-        files = self._around.files[self._open.files_of(flowop)]
+        files = self._context.files[self._open.files_of(flowop)]
         is_open_throughout = slot.slot in self._open.implied and slot.slot not in self._open.closed
         if kind is plan.OpKind.WRITE and is_open_throughout and not flowop.is_random:
             self._note(
@@ -290,10 +290,10 @@ class ThreadPlanner:
         return self._do(flowop, kind, plan.FromSet(set=flowop.files, pick=plan.Next()), access=access, size=size)
 
     def _read(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return self._moved(flowop, plan.OpKind.READ)
+        return self._move(flowop, plan.OpKind.READ)
 
     def _write(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return self._moved(flowop, plan.OpKind.WRITE)
+        return self._move(flowop, plan.OpKind.WRITE)
 
     def _readwholefile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         size = self._pieces(flowop)
@@ -305,14 +305,14 @@ class ThreadPlanner:
         return (self._do(flowop, plan.OpKind.WRITE, self._slot(flowop), access=plan.Whole(), size=size),)
 
     def _check_source(self, flowop: Flowop) -> None:
-        """A copy is as large as its source; here it is as large as its own entry, which has the same law of sizes."""
+        """A copy is as large as its source; here as its own entry, with the same distribution of sizes."""
         source = flowop.source_fd
         if not source or source == flowop.fd:
             return
         of = self._open.source_of(source)
         if not of:
             self._refuse(flowop.line, f"near 'srcfd={source}': nothing in this thread opens it")
-        files, own = self._around.files[of], self._around.files[self._open.files_of(flowop)]
+        files, own = self._context.files[of], self._context.files[self._open.files_of(flowop)]
         if files.size != own.size:
             self._refuse(
                 flowop.line,
@@ -322,7 +322,7 @@ class ThreadPlanner:
         if not isinstance(files.size, plan.Fixed):
             self._note(
                 f"srcfd of '{flowop.name}' (line {flowop.line})",
-                "each file that is written has a size of its own, drawn by the same law, not that of the file that was read",
+                "each file that is written has a size of its own, drawn from the same distribution, not that of its source",
             )
 
     def _appendfile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
@@ -384,7 +384,7 @@ class ThreadPlanner:
     # -- directories ---------------------------------------------------------------------------------------------------
 
     def _leaves(self, flowop: Flowop) -> str:
-        if not self._around.files[flowop.files].leaf_directories:
+        if not self._context.files[flowop.files].leaf_directories:
             self._refuse(
                 flowop.line,
                 f"near 'flowop {flowop.kind}': '{cut(flowop.files)}' has no leaf directories; give it leafdirs=...",
@@ -417,7 +417,7 @@ class ThreadPlanner:
         self._io_size(flowop)
         self._asynchronous[flowop.name] = flowop
         self._operations.setdefault(flowop.name, []).append(flowop.name)
-        return (plan.Post(semaphore=asked(self._around.aio, flowop)),)
+        return (plan.Post(semaphore=requests_of(self._context.aio, flowop)),)
 
     def _aiowait(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         writes = [(other, times) for other, times in self._thread.flowops() if other.kind == "aiowrite"]
@@ -429,41 +429,41 @@ class ThreadPlanner:
         every = sum(times for _, times in writes)
         # Waiting for half of what is in flight, pass after pass, leaves as much in flight as a pass asks for.
         count = max(1, every // waits)
-        return (plan.Wait(semaphore=done(self._around.aio), count=count, initial=every * self._thread.instances),)
+        return (plan.Wait(semaphore=done(self._context.aio), count=count, initial=every * self._thread.instances),)
 
     # -- between threads -----------------------------------------------------------------------------------------------
 
     def _targets(self, flowop: Flowop, kind: str) -> tuple[str, ...]:
-        if not flowop.target or flowop.target not in self._around.waiting:
-            there = ", ".join(self._around.waiting) or "none"
+        if not flowop.target or flowop.target not in self._context.waiting:
+            there = ", ".join(self._context.waiting) or "none"
             self._refuse(
                 flowop.line,
                 f"near 'target={cut(flowop.target)}': {flowop.kind} names a {kind} as its target; there are {there}",
             )
-        return self._around.waiting[flowop.target]
+        return self._context.waiting[flowop.target]
 
     def _block(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        return (plan.Wait(semaphore=self._around.own[flowop.name]),)
+        return (plan.Wait(semaphore=self._context.own[flowop.name]),)
 
     def _wakeup(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         return tuple(plan.Post(semaphore=name) for name in self._targets(flowop, "block"))
 
     def _semblock(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        name = self._around.own[flowop.name]
-        count = self._counted(flowop)
-        room = (plan.Post(semaphore=room_of(name), count=count),) if name in self._around.posted_to else ()
+        name = self._context.own[flowop.name]
+        count = self._count(flowop)
+        room = (plan.Post(semaphore=room_of(name), count=count),) if name in self._context.posted_to else ()
         return (*room, plan.Wait(semaphore=name, count=count))
 
     def _sempost(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        count, made = self._counted(flowop), list[plan.Action]()
+        count, made = self._count(flowop), list[plan.Action]()
         for name in self._targets(flowop, "semblock"):
             if flowop.is_blocking:
-                initial = self._around.high_water[name]
+                initial = self._context.high_water[name]
                 made.append(plan.Wait(semaphore=room_of(name), count=count, initial=initial))
             made.append(plan.Post(semaphore=name, count=count))
         return tuple(made)
 
-    def _counted(self, flowop: Flowop) -> int:
+    def _count(self, flowop: Flowop) -> int:
         if not 1 <= flowop.value <= 32_767:
             self._refuse(flowop.line, f"near 'value={flowop.value}': {flowop.kind} counts from 1 to 32767 at a time")
         return flowop.value
@@ -491,11 +491,11 @@ class ThreadPlanner:
                 f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation",
             )
         if found[0].kind == "aiowrite":
-            self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted")
+            self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': asynchronous writes are not counted")
         return found[0].name
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        if not self._around.event_rate:
+        if not self._context.event_rate:
             return ()
         target = self._target_operation(flowop) if flowop.target and flowop.kind != "eventlimit" else ""
         unit = plan.TokenUnit(UNITS[flowop.kind])
@@ -510,7 +510,7 @@ class ThreadPlanner:
                 f"near 'flowop {flowop.kind}': this thread pays for several things with one generator's events; keep"
                 " one of its limits",
             )
-        return (plan.Token(bucket=BUCKET, rate_per_s=self._around.event_rate, unit=unit, operation=target),)
+        return (plan.Token(bucket=BUCKET, rate_per_s=self._context.event_rate, unit=unit, operation=target),)
 
     def _finishoncount(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         return self._finish(flowop, ops=flowop.value)
@@ -523,7 +523,7 @@ class ThreadPlanner:
         return (plan.FinishOn(op=target, ops=ops, bytes=bytes_, together=not target, every_kind=not target),)
 
 
-def asked(prefix: str, flowop: Flowop) -> str:
+def requests_of(prefix: str, flowop: Flowop) -> str:
     """Name the semaphore that counts writes which are to be done."""
     return f"{prefix}{flowop.name}: asked"
 
@@ -547,7 +547,7 @@ def helper(flowop: Flowop, files: FilesetFiles, prefix: str, access: plan.Access
     )
     write = plan.Op(op=plan.OpKind.WRITE, name=flowop.name, file=plan.Slot(slot=0), access=access, size=flowop.io_size)
     turn: tuple[plan.Action, ...] = (
-        plan.Wait(semaphore=asked(prefix, flowop)),
+        plan.Wait(semaphore=requests_of(prefix, flowop)),
         plan.Do(op=write),
         plan.Post(semaphore=done(prefix)),
     )

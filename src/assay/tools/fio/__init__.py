@@ -9,11 +9,11 @@ from typing import ClassVar
 from assay import __version__
 from assay.plan import Origin, Plan
 from assay.targets import check_directory
-from assay.tools.fio.command_line import gathered
+from assay.tools.fio.command_line import gather_files
 from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
 from assay.tools.fio.settings import parse
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 
 _HIPRI = "hipri                   : Use polled IO completions\n"
@@ -32,13 +32,13 @@ class Fio(FrontEnd[Settings]):
 
     \b
     --OPTION=VALUE     an option of a job; before the first --name: of all
-                       jobs, as far as they say nothing else
+                       jobs that do not set it themselves
     --set OPTION=VALUE the last word for all jobs, over those of the files too
     --section=NAME     that job alone
     --output-format=normal|json|json+|terse;  --minimal: terse, version 3
     --output=FILE      the text into a file
     --version, --enghelp: the version; the engines
-    --parse-only       say what is wrong, and run nothing
+    --parse-only       check the input, and run nothing
     --showcmd          print the jobs as command lines, and run nothing
     --readonly         refuse jobs that write
 
@@ -49,7 +49,7 @@ class Fio(FrontEnd[Settings]):
 
     Files lie in assay-data in the job's directory (else the working
     directory); nothing else there is read, written or removed. An option
-    without an exact equal is refused by name. See docs/tools/fio.md.
+    without an exact equivalent is refused by name. See docs/tools/fio.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = NAME
@@ -64,25 +64,25 @@ class Fio(FrontEnd[Settings]):
     }
     room_cure = "use a smaller size"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Read what the words name, and do what they ask for."""
         for word in words:
             name, _, value = word.partition("=")
             if name in {"--version", "-v"}:
-                door.say(f"{version(__version__)}\n")
+                context.write(f"{version(__version__)}\n")
                 return 0
             if name == "--enghelp":
                 text, code = engine_help(value)
-                door.say(text)
+                context.write(text)
                 return code
-        whole, files = gathered(words, os.environ)
+        whole, files = gather_files(words, os.environ)
         settings = self.parse(whole, files)
         if settings.show_command:
-            door.say("".join(f"{line}\n" for line in command_lines(settings)))
+            context.write("".join(f"{line}\n" for line in command_lines(settings)))
         if settings.show_command or settings.only_parse:
             plan_anywhere(settings, whole, files)
             return 0
-        return door.measure(whole, files)
+        return context.measure(whole, files)
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read words, and job files."""
@@ -93,7 +93,7 @@ class Fio(FrontEnd[Settings]):
         return to_plan(settings, origin, _directories(settings))
 
     def adds_clients_up(self, settings: Settings) -> bool:
-        """Add them up: the JSON is one document, whose readers know of no clients."""
+        """Add them up: the JSON is one document, whose format has no clients."""
         return True
 
     def output_names(self, settings: Settings) -> Sequence[str]:
@@ -112,7 +112,7 @@ def engine_help(name: str) -> tuple[str, int]:
 
 
 def plan_anywhere(settings: Settings, words: Sequence[str], files: Files = NO_FILES) -> Plan:
-    """Make the Plan as if its directories were there; raises InputError for what has no equal."""
+    """Make the Plan as if its directories were there; raises InputError for what is not supported."""
     named = dict.fromkeys(job.files.directory for job in settings.jobs)
     return to_plan(settings, FRONT_END.origin(words, files), {name: Path("/", name) for name in named})
 

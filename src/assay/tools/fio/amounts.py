@@ -1,6 +1,6 @@
-"""How much does a job of fio do, and where? Its own sums, in bytes.
+"""Compute how much a job of fio does, and where, in bytes.
 
-A file is as long as `filesize` says, else the job's offset and its share of `size`. What is done goes from the offset to the
+The length of a file is `filesize`, else the job's offset and its share of `size`. What is done goes from the offset to the
 end of each file. With blocks of one size a pass over a file is as many as fit, and a job is through after a pass, or at the
 first block with which it has done `size` or `io_size`: the last one may pass that. Where a direction has no pass to be
 through with (random I/O without a map, and reads and writes in a row, which have a place each), the size alone ends it.
@@ -9,7 +9,7 @@ through with (random I/O without a map, and reads and writes in a row, which hav
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.tools.fio.clones import Clone
+from assay.tools.fio.instances import JobInstance
 from assay.tools.fio.job_settings import JobSettings
 
 
@@ -25,11 +25,11 @@ class Amount:
     """All it does, without a time; the last block may pass it."""
 
 
-def amount(clone: Clone) -> Amount:
+def amount(instance: JobInstance) -> Amount:
     """Work a job's amounts out; raises InputError where no block fits."""
-    job = clone.settings
+    job = instance.settings
     size, count = job.size, job.files.count
-    start = size.offset_bytes + clone.number * size.offset_increment_bytes
+    start = size.offset_bytes + instance.number * size.offset_increment_bytes
     file_bytes = job.files.bytes_each or start + size.bytes // count
     unit = job.most_bytes if job.has_one_size else job.least_bytes
     length = max(file_bytes - start, 0) // unit * unit
@@ -39,7 +39,7 @@ def amount(clone: Clone) -> Amount:
             f" file of {file_bytes} bytes; give a larger size, or smaller blocks"
         )
     through = size.bytes
-    if not (job.is_random and not _has_map(clone)) and not (job.reads and job.writes and not job.is_random):
+    if not (job.is_random and not _has_map(instance)) and not (job.reads and job.writes and not job.is_random):
         through = min(through, length * count)
     if size.io_bytes:
         if size.loops > 1:
@@ -62,7 +62,7 @@ def _check_loops(job: JobSettings, length: int, count: int) -> None:
     is_in_row = not job.is_random and job.step_bytes >= 0 and job.has_one_size and count == 1
     if not is_in_row or (job.reads and job.writes) or job.size.io_bytes > -(-length // step) * job.most_bytes:
         raise InputError(
-            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, no more than one"
+            f"fio: {job.where}: 'io_size' with loops needs sequential blocks of one size, and no more than one"
             " pass of one file; give one of them, or a smaller io_size"
         )
 
@@ -71,7 +71,7 @@ def _whole(total: int, unit: int) -> int:
     return -(-total // unit) * unit
 
 
-def _has_map(clone: Clone) -> bool:
+def _has_map(instance: JobInstance) -> bool:
     """Whether each block is visited once before one is again."""
-    job = clone.settings
-    return job.has_map and all(spread.law == "random" for spread in job.spreads)
+    job = instance.settings
+    return job.has_map and all(drawn_by.kind == "random" for drawn_by in job.distributions)

@@ -1,12 +1,12 @@
-"""How large are the I/Os of a job, how fast, and where do random ones go?"""
+"""Read the block sizes, the rates and the random distribution of a job."""
 
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values
 from assay.tools.fio.given import JobOptions
-from assay.tools.fio.job_settings import Rate, Sizes, Spread
+from assay.tools.fio.job_settings import RandomDistribution, Rate, Sizes
 
 _MOST_STEPS = 1000
-"""Sizes of a range: as many as a law may have segments."""
+"""Sizes of a range: the most segments of a distribution."""
 _HIGHEST_PARETO = 0.5
 _MOST_BLOCKS = 256
 """Of a sequence: each is an operation that is named by itself."""
@@ -48,7 +48,7 @@ def align(given: JobOptions) -> int:
     """Read what offsets are multiples of; 0: of the size."""
     first, second = given.each("ba", 0, lambda text: values.size(text, given.kb_base))
     if first != second:
-        raise given.fault("ba", "is not the same for reads and writes, which has no equal here; give two jobs")
+        raise given.fault("ba", "is not the same for reads and writes, which is not supported; give two jobs")
     return first
 
 
@@ -56,7 +56,7 @@ def rates(given: JobOptions) -> tuple[Rate, Rate]:
     """Read what holds reads and writes back."""
     process = given.text("rate_process", "linear")
     if process not in {"linear", "poisson"}:
-        raise given.fault("rate_process", "is none of linear and poisson")
+        raise given.fault("rate_process", "must be linear or poisson")
 
     def both(name: str) -> tuple[int, int]:
         return given.each(name, 0, lambda text: values.size(text or "0", given.kb_base))
@@ -66,52 +66,50 @@ def rates(given: JobOptions) -> tuple[Rate, Rate]:
     return made[0], made[1]
 
 
-def spreads(given: JobOptions) -> tuple[Spread, Spread]:
+def distributions(given: JobOptions) -> tuple[RandomDistribution, RandomDistribution]:
     """Read where random reads and writes go."""
     moves_on = given.whole("random_sequence_stride") > 0
 
-    def both(text: str) -> tuple[Spread, Spread]:
-        reads, writes = _spread_parts(text)
-        return _spread(reads, moves_on=moves_on), _spread(writes, moves_on=moves_on)
+    def both(text: str) -> tuple[RandomDistribution, RandomDistribution]:
+        reads, writes = _distribution_parts(text)
+        return _distribution(reads, moves_on=moves_on), _distribution(writes, moves_on=moves_on)
 
-    return given.read("random_distribution", (Spread(), Spread()), both)
+    return given.read("random_distribution", (RandomDistribution(), RandomDistribution()), both)
 
 
-def _spread_parts(text: str) -> tuple[str, str]:
+def _distribution_parts(text: str) -> tuple[str, str]:
     if not text.startswith("zoned"):
         return text, text
-    law, _, zones = text.partition(":")
+    kind, _, zones = text.partition(":")
     reads, writes = values.by_direction(zones)
-    return f"{law}:{reads}", f"{law}:{writes}"
+    return f"{kind}:{reads}", f"{kind}:{writes}"
 
 
-def _spread(text: str, *, moves_on: bool) -> Spread:
-    law, _, rest = text.partition(":")
-    if law == "random" and not rest:
-        return Spread()
-    if law == "zoned":
-        return Spread(law=law, zones=_zones(rest))
-    if law == "sequence":
-        return Spread(law=law, blocks=_blocks(rest), moves_on=moves_on)
-    if law not in {"zipf", "pareto"}:
-        raise values.BadValueError("has no equal here; use random, zipf, pareto, zoned or sequence")
+def _distribution(text: str, *, moves_on: bool) -> RandomDistribution:
+    kind, _, rest = text.partition(":")
+    if kind == "random" and not rest:
+        return RandomDistribution()
+    if kind == "zoned":
+        return RandomDistribution(kind=kind, zones=_zones(rest))
+    if kind == "sequence":
+        return RandomDistribution(kind=kind, blocks=_blocks(rest), moves_on=moves_on)
+    if kind not in {"zipf", "pareto"}:
+        raise values.BadValueError("is not supported; use random, zipf, pareto, zoned or sequence")
     if ":" in rest or "/" in rest:
-        raise values.BadValueError("says where the middle is, which has no equal here; leave that out")
-    parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[law]
-    if law == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
-        raise values.BadValueError(
-            "has no equal here but up to 0.5, where that share of the range gets all other accesses"
-        )
+        raise values.BadValueError("sets the middle, which is not supported; leave that out")
+    parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[kind]
+    if kind == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
+        raise values.BadValueError("is supported up to 0.5 only, where that share of the range gets all other accesses")
     limit = NUMBERS["theta"]
-    if law == "zipf" and not (limit.holds(parameter) and parameter != 1):
-        raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")
-    return Spread(law=law, parameter=parameter)
+    if kind == "zipf" and not (limit.holds(parameter) and parameter != 1):
+        raise values.BadValueError("must be from 0.01 to 10, and not 1, for which zipf is undefined")
+    return RandomDistribution(kind=kind, parameter=parameter)
 
 
 def _blocks(text: str) -> tuple[int, ...]:
     found = tuple(values.whole(part.strip(), 0, _HIGHEST_BLOCK) for part in text.split(","))
     if len(found) > _MOST_BLOCKS:
-        raise values.BadValueError(f"has {len(found)} blocks; {_MOST_BLOCKS} are the most")
+        raise values.BadValueError(f"has {len(found)} blocks; the limit is {_MOST_BLOCKS}")
     return found
 
 
@@ -126,7 +124,7 @@ def _zones(text: str) -> tuple[tuple[float, float, float], ...]:
         found.append((float(values.percentage(weight)), at / 100, end / 100))
         at = end
     if at != 100 or sum(zone[0] for zone in found) != 100:
-        raise values.BadValueError("has zones or shares that add up to something else than 100 %")
+        raise values.BadValueError("has zones or shares that do not add up to 100 %")
     return tuple(zone for zone in found if zone[0] > 0)
 
 

@@ -11,37 +11,37 @@ def check(job: JobSettings, given: JobOptions) -> None:
     pause_us, busy_us, _ = job.think_us
     size, files = job.size, job.files
     is_write_only = job.writes and not job.reads
-    is_in_turn = bool(job.spreads[0].blocks)
+    is_in_turn = bool(job.distributions[0].blocks)
     for name, is_wrong, why in (
         (
             "thinktime",
             pause_us > 0 and job.depth > 1,
-            "has no equal for a worker with several I/Os in flight; use iodepth=1",
+            "is not supported for a worker with several I/Os in flight; use iodepth=1",
         ),
         ("thinktime_spin", busy_us > pause_us, "is longer than thinktime"),
-        ("thinktime", pause_us > 0 and any(job.rates), "and a rate go together in no job; give one of them"),
+        ("thinktime", pause_us > 0 and any(job.rates), "and a rate cannot be combined in a job; give one of them"),
         (
             "rate",
             job.reads and job.writes and any(job.rates) and not _is_mix_of_rates(job),
-            "holds back one direction, or blocks of several sizes, which has no equal in a mix; give a job for each",
+            "holds back one direction, or blocks of several sizes, which is not supported in a mix; give a job for each",
         ),
         (
             "rate",
             any(rate.bytes_per_s and rate.iops for rate in job.rates),
-            "and rate_iops in one job have no equal; give one of them",
+            "and rate_iops in one job are not supported; give one of them",
         ),
         (
             "rate_process",
             any(rate.is_poisson and rate.bytes_per_s for rate in job.rates) and not job.has_one_size,
-            "goes with one block size here; give bs",
+            "needs one block size; give bs",
         ),
         (
             "ramp_time",
             size.ramp_s > 0 and not size.is_time_based,
-            "has no equal here without time_based: what a job does in that time is part of its size",
+            "is not supported without time_based: what a job does in that time is part of its size",
         ),
         ("time_based", size.is_time_based and not size.seconds, "needs a runtime"),
-        ("direct", job.direct and job.engine == "mmap", "has no equal with ioengine=mmap: it is the page cache"),
+        ("direct", job.direct and job.engine == "mmap", "is not supported with ioengine=mmap: it is the page cache"),
         (
             "verify",
             job.stamps and (job.least_bytes % _SECTOR or size.offset_bytes % _SECTOR),
@@ -50,72 +50,72 @@ def check(job: JobSettings, given: JobOptions) -> None:
         (
             "rw",
             job.step_bytes < 0 and (not job.has_one_size or job.step_bytes != -2 * job.most_bytes),
-            "goes back by something else than one block, which has no equal here; use -2 * bs, such as read:-8k with 4k",
+            "steps back by something other than one block, which is not supported; use -2 * bs, such as read:-8k with 4k",
         ),
         (
             "rw",
             job.step_bytes > 0 and not job.has_one_size,
-            "leaves gaps between blocks of several sizes, which has no equal here; use bs",
+            "leaves gaps between blocks of several sizes, which is not supported; use bs",
         ),
         (
             "fallocate",
             is_write_only and not files.overwrite and files.allocate in {"none", "keep"},
-            "has no equal here, where a file has its length from the start; use native or truncate",
+            "is not supported, where a file has its length from the start; use native or truncate",
         ),
         (
             "fill_device",
             given.flag("fill_device") and is_write_only and not files.overwrite and not job.stamps,
-            "lets a file grow, which has no equal here, where a file has its length from the start; use fallocate=truncate",
+            "lets a file grow, which is not supported, where a file has its length from the start; use fallocate=truncate",
         ),
         ("ioengine", job.engine in EXTENTS and job.reads, "reads nothing here; use rw=write or randwrite"),
         ("ioengine", job.engine == "ftruncate" and job.trims, "has lengths alone; use rw=write or randwrite"),
         (
             "ioengine",
             job.engine in EXTENTS and not job.is_random and not job.has_one_size,
-            "has no equal here for ranges of several sizes in a row; use bs, or rw=randwrite",
+            "is not supported for ranges of several sizes in a row; use bs, or rw=randwrite",
         ),
         (
             "ioengine",
             job.engine in EXTENTS and not job.has_one_size and not size.is_time_based,
-            "counts no bytes here that could end it with ranges of several sizes; give time_based and a runtime",
+            "cannot end by bytes with ranges of several sizes; give time_based and a runtime",
         ),
-        ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has one file here; use nrfiles=1"),
+        ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has only one file; use nrfiles=1"),
         ("verify", job.stamps and not job.moves_data, "has nothing to verify where no data is moved; leave it out"),
         ("verify", job.stamps and job.engine == "null", "has nothing to verify where no data is moved; leave it out"),
         (
             "verify_backlog",
             job.backlog > 0 and (job.is_random or job.reads or not job.has_one_size or job.depth > 1),
-            "goes with sequential writes of one size and one in flight here; leave it out, and all is verified at the end",
+            "needs sequential writes of one size and one in flight; leave it out, and all is verified at the end",
         ),
         (
             "verify_backlog",
             job.backlog > 0 and (job.files.count > 1 or any(job.rates) or pause_us > 0 or size.ops > 0),
-            "goes with one file here, and with neither a rate, thinktime nor number_ios; leave it out",
+            "needs one file, and no rate, thinktime or number_ios; leave it out",
         ),
-        ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job have no equal; give one of them"),
+        ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job are not supported; give one of them"),
         (
             "flow",
             job.flow.weight > 0 and job.start_delay_s > 0,
-            "and startdelay in one job have no equal; give one of them",
+            "and startdelay in one job are not supported; give one of them",
         ),
         (
             "random_distribution",
             job.is_random and is_in_turn and (not job.has_one_size or files.count > 1 or (job.reads and job.writes)),
-            "of a sequence goes with one file, one block size, and reads or writes alone; use zipf, pareto or zoned",
+            "of a sequence needs one file, one block size, and only reads or only writes; use zipf, pareto or zoned",
         ),
         (
             "random_distribution",
             job.is_random
             and is_in_turn
-            and (max(job.spreads[0].blocks) + 1) * job.most_bytes
+            and (max(job.distributions[0].blocks) + 1) * job.most_bytes
             > max(size.bytes, files.bytes_each - size.offset_bytes),
             "names a block behind the end of the file; take a lower one, or a larger size",
         ),
-        ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "goes with pvsync2 and io_uring"),
+        ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "needs pvsync2 or io_uring"),
         (
             "cpus_allowed",
             len(job.cpus) > 1 and given.word("cpus_allowed_policy", "shared") != "split",
-            "lets each job go to all of these, which has no equal here; use taskset, or cpus_allowed_policy=split",
+            "allows each job on all of these, which is not supported; use taskset, or cpus_allowed_policy=split",
         ),
     ):
         if is_wrong:

@@ -1,6 +1,6 @@
 r"""The words behind `assay fio`: jobs of the command line, job files, and what is fio's own.
 
-`--option=value` before the first `--name` is for all jobs, those of the files too, as far as they say nothing else:
+`--option=value` before the first `--name` is for all jobs, those of the files too, unless they set it themselves:
 fio's precedence. `--set option=value` is Assay's, and the last word for every job.
 
 What is outside of the words is read before anything else is done: each job file and what it includes, and the variables of
@@ -39,14 +39,14 @@ class CommandLine:
 # -- what is outside of the words --------------------------------------------------------------------------------------
 
 
-def gathered(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+def gather_files(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Read the files that words name; give the words with the variables that these and they name, and the files.
 
     Raises:
-        InputError: a file is not there, or is none of text; what is included lies elsewhere than beside what includes it.
+        InputError: a file is not there, is no text, or includes one outside of its folder.
     """
     check_count(words, "fio", _MOST_WORDS)
-    paired = list(_paired(words))
+    paired = list(_pair(words))
     files = read_files("fio", [word for word in paired if _is_file(word)], "job file", includes)
     names = dict.fromkeys(name for text in (*paired, *files.values()) for name in VARIABLE.findall(text))
     return [*paired, *(f"${{{name}}}={environment[name]}" for name in names if name in environment)], files
@@ -69,7 +69,7 @@ def take_apart(words: Sequence[str], texts: Files) -> CommandLine:
     notes: list[str] = []
     shared: list[Option] = []
     files: list[str] = []
-    for word in _paired(words):
+    for word in _pair(words):
         if word.startswith("${"):
             name, _, value = word[2:].partition("}=")
             variables[name] = value
@@ -95,7 +95,7 @@ def _of_files(paths: Sequence[str], texts: Files, *, stonewalled: bool) -> Itera
     """Read the job files; the first job of each begins when those before it are through."""
     for path in paths:
         if path not in texts:
-            raise InputError(f"fio: '{cut(path)}' is neither an option nor a job file that is there")
+            raise InputError(f"fio: '{cut(path)}' is neither an option nor an existing job file")
         is_first = True
         for section in sections(path, texts):
             if section.is_global or not (is_first and stonewalled):
@@ -107,7 +107,7 @@ def _of_files(paths: Sequence[str], texts: Files, *, stonewalled: bool) -> Itera
         stonewalled = True
 
 
-def _paired(words: Sequence[str]) -> Iterator[str]:
+def _pair(words: Sequence[str]) -> Iterator[str]:
     """Give the words, `--option value` as `--option=value`."""
     rest = iter(words)
     for word in rest:
@@ -133,7 +133,7 @@ def _is_own(option: Option, own: dict[str, str], overrides: list[Option], notes:
         case Noted(why):
             notes.append(f"--{option.name}: {why}")
         case Refused(why):
-            raise option.fault(f"has no equal here: {why}")
+            raise option.fault(f"is not supported: {why}")
         case None:
             return False
     return True
@@ -149,7 +149,7 @@ def _takes_value(name: str) -> bool:
 # -- variables ---------------------------------------------------------------------------------------------------------
 
 
-def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
+def fill_in(option: Option, variables: Mapping[str, str]) -> Option:
     """Put variables into an option; one that is not set is empty, as in fio.
 
     Raises:
@@ -159,13 +159,13 @@ def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
         return option
     value = VARIABLE.sub(lambda found: variables.get(found[1], ""), option.value)
     if value != option.value and not value.isprintable():
-        raise option.fault("would get a value with a line's end or another sign that no option has")
+        raise option.fault("would get a value with a line break or another character that is not allowed")
     if MACHINE.search(value):
         raise option.fault("depends on the machine, and a Plan is the same on each; write the number")
     return Option(option.name, value, option.where)
 
 
 def likely(name: str) -> str:
-    """Say which option may have been meant; empty: none is near."""
+    """Suggest the option that may have been meant; empty: none is near."""
     near = difflib.get_close_matches(name[:40], [*OPTIONS, *ALIASES], n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""

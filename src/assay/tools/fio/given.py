@@ -1,11 +1,11 @@
-"""The options of one job, read by name: each with its place, so that a refusal can say where it stands."""
+"""The options of one job, read by name: each with its place, which an error names."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from assay.errors import InputError
 from assay.tools.fio import values
-from assay.tools.fio.command_line import filled_in, likely
+from assay.tools.fio.command_line import fill_in, likely
 from assay.tools.fio.job_file import Option, Section
 from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, OPTIONS
 from assay.tools.option_meaning import Noted, Refused, Taken
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class JobOptions:
-    """Options of a job after its globals; a later one stands for an earlier one of its name."""
+    """Options of a job after its globals; a later one replaces an earlier one of its name."""
 
     def __init__(self, options: Mapping[str, Option], where: str) -> None:
         """Hold options by name; `where` is the place of their job."""
@@ -28,7 +28,7 @@ class JobOptions:
         return name in self._options
 
     def option(self, name: str) -> Option | None:
-        """Give an option as it stands."""
+        """Give an option unchanged."""
         return self._options.get(name)
 
     def fault(self, name: str, why: str) -> InputError:
@@ -61,7 +61,7 @@ class JobOptions:
         return self.read(name, usual, str)
 
     def word(self, name: str, usual: str) -> str:
-        """Read a word, without what stands behind a colon."""
+        """Read a word, without the part after a colon."""
         return self.text(name, usual).partition(":")[0].strip()
 
     def size(self, name: str, usual: int = 0) -> int:
@@ -107,7 +107,7 @@ def of_section(
         notes: Options that are left out, with why: added to.
 
     Raises:
-        InputError: one is not known, or has no equal.
+        InputError: one is unknown or not supported.
     """
     found: dict[str, Option] = {}
     listed = list(options)
@@ -116,11 +116,11 @@ def of_section(
         name = ALIASES.get(given.name, given.name)
         meaning = OPTIONS.get(name)
         if meaning is None:
-            raise given.fault(f"is no option of fio's that is known here{likely(given.name)}")
-        option = filled_in(given, variables)
+            raise given.fault(f"is not an option of fio that Assay supports{likely(given.name)}")
+        option = fill_in(given, variables)
         match meaning:
             case Refused(why, usual) if (option.value or "1") not in usual:
-                raise option.fault(f"has no equal here: {why}")
+                raise option.fault(f"is not supported: {why}")
             case Noted(why):
                 notes[given.name] = why
             case Taken():
@@ -130,11 +130,11 @@ def of_section(
 
 
 def _check_engine(options: list[Option]) -> None:
-    """Refuse an engine that has no equal before the options that it alone knows."""
+    """Refuse an unsupported engine before the options that belong to it alone."""
     for option in options:
         engine = (option.value or "").partition(":")[0]
         if option.name == "ioengine" and engine in ENGINES_REFUSED:
-            raise option.fault(f"has no equal here: {ENGINES_REFUSED[engine]}")
+            raise option.fault(f"is not supported: {ENGINES_REFUSED[engine]}")
 
 
 def jobs_of(

@@ -20,9 +20,9 @@ from assay.tools.named_files import Files, Include, included_path
 GLOBAL = "global"
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
 MACHINE = re.compile(r"\$(?:ncpus|pagesize|mb_memory)")
-"""Words that stand for numbers of the machine, wherever they are in an option."""
+"""Words that are replaced by numbers of the machine, anywhere in an option."""
 
-_MOST_LETTERS = 4096
+_MOST_CHARACTERS = 4096
 """Of a line: fio's own limit."""
 _DEEPEST = 8
 """Files included in each other."""
@@ -63,7 +63,7 @@ def split(word: str, where: str) -> Option:
 def includes(text: str) -> Iterator[Include]:
     """Find the lines of a text that include files."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if (name := _included(_bare(line))) is not None:
+        if (name := _included_name(_bare(line))) is not None:
             yield Include(number, name)
 
 
@@ -84,9 +84,9 @@ def sections(path: str, texts: Files) -> list[Section]:
                 raise InputError(f"fio: {where}: '{cut(line)}' opens a section and has no ']' behind a name")
             found.append((line[1:-1], where, []))
             if len(found) > _MOST_SECTIONS:
-                raise InputError(f"fio: {where}: this is section {len(found)}; {_MOST_SECTIONS} are the most")
+                raise InputError(f"fio: {where}: this is section {len(found)}; the limit is {_MOST_SECTIONS}")
         elif not found:
-            raise InputError(f"fio: {where}: '{cut(line)}' stands before the first section; put it under [global]")
+            raise InputError(f"fio: {where}: '{cut(line)}' is before the first section; put it under [global]")
         else:
             found[-1][2].append(split(line, where))
     # As fio: whatever begins like it is global.
@@ -94,24 +94,24 @@ def sections(path: str, texts: Files) -> list[Section]:
 
 
 def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
-    """Give the lines that say something, each with where it is."""
+    """Give the lines with content, each with its place."""
     if depth > _DEEPEST:
         raise InputError(f"fio: {path}: files include each other more than {_DEEPEST} deep")
     for number, raw in enumerate(texts[path].split("\n"), start=1):
         line, where = _bare(raw), f"{path}:{number}"
         if not line:
             continue
-        if len(line) > _MOST_LETTERS or not line.replace("\t", " ").isprintable():
+        if len(line) > _MOST_CHARACTERS or not line.replace("\t", " ").isprintable():
             raise InputError(
-                f"fio: {where}: a line has at most {_MOST_LETTERS} letters, and no signs that steer a terminal"
+                f"fio: {where}: a line has at most {_MOST_CHARACTERS} characters, and no control characters"
             )
-        name = _included(line)
+        name = _included_name(line)
         if name is None:
             if depth and line.startswith("["):
                 raise InputError(f"fio: {where}: '{cut(line)}': a file that is included has no sections of its own")
             yield where, line
         elif (included := included_path(path, name)) not in texts:
-            raise InputError(f"fio: {where}: '{cut(name)}' is not there to be included")
+            raise InputError(f"fio: {where}: '{cut(name)}' does not exist")
         else:
             yield from _lines(included, texts, depth + 1)
 
@@ -120,6 +120,6 @@ def _bare(line: str) -> str:
     return re.split("[;#]", line, maxsplit=1)[0].strip()
 
 
-def _included(line: str) -> str | None:
+def _included_name(line: str) -> str | None:
     found = re.fullmatch(r"include[\s=]+(\S.*)", line)
     return found[1] if found else None

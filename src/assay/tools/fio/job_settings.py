@@ -21,7 +21,7 @@ METADATA = {
 EXTENTS = frozenset({"falloc", "ftruncate"})
 """Engines that change lengths and extents of a file where their I/Os are, and move no data."""
 QUEUES = frozenset({"io_uring", "libaio", "null"})
-"""Engines that keep several I/Os in flight; iodepth says nothing to others."""
+"""Engines that keep several I/Os in flight; iodepth has no effect on others."""
 ENGINES = frozenset({"psync", "sync", "pvsync", "pvsync2", "mmap"}) | QUEUES | EXTENTS | frozenset(METADATA)
 
 
@@ -39,10 +39,10 @@ class Rate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
-    """Where random I/O goes: `random`, or a law with its parameter, shares of the range, or blocks by number in turn."""
+class RandomDistribution:
+    """Where random I/O goes: `random`, a distribution with its parameter, shares of the range, or blocks in turn."""
 
-    law: str = "random"
+    kind: str = "random"
     parameter: float = 0.0
     zones: tuple[tuple[float, float, float], ...] = ()
     """Weight, and from where to where as shares of the range."""
@@ -103,7 +103,7 @@ class JobSettings:
     where: str
     options: dict[str, str]
     """As given, for fio's JSON."""
-    clones: int
+    instances: int
     is_thread: bool
     group_reporting: bool
     is_shown: bool
@@ -115,7 +115,7 @@ class JobSettings:
     """What ends with the job: empty, or `group`, `stonewall` or `all` of exit_what."""
     flow: Flow
     steady: plan.SteadyRule | None
-    """What its group is done by, beside its own rules."""
+    """The stop rules of its group, in addition to its own."""
     reads: bool
     writes: bool
     trims: bool
@@ -141,7 +141,7 @@ class JobSettings:
     rates: tuple[Rate, Rate]
     think_us: tuple[int, int, int]
     """Pause, how much of it the processor is busy, and after how many I/Os."""
-    spreads: tuple[Spread, Spread]
+    distributions: tuple[RandomDistribution, RandomDistribution]
     has_map: bool
     seed: int | None
     stamps: bool

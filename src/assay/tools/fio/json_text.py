@@ -1,6 +1,6 @@
 """fio's JSON of a run: its keys, in its units.
 
-What Assay does not know is left out, but for keys that programs read without looking whether they are there; those are 0
+What Assay does not measure is left out, but for keys that programs read without looking whether they are there; those are 0
 (`slat_ns`, `trim`, context switches, faults and merged requests). docs/tools/fio.md lists them. Rates of several
 clients that have no sum are null.
 """
@@ -20,7 +20,7 @@ from assay.tools.fio.job_settings import Settings, version
 from assay.tools.fio.totals import Direction, Latency, Reported
 
 _DEPTHS = {"1": 1, "2": 3, "4": 7, "8": 15, "16": 31, "32": 63}
-"""fio's names for depths, each with the largest that it stands for, as are the next."""
+"""fio's names for depths, each with the largest that it covers, as are the next."""
 _CALLS = {"0": 0, "4": 4, "8": 8, "16": 16, "32": 32, "64": 64}
 _NOTHING = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 _US = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
@@ -137,7 +137,7 @@ def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
 
 
 def _samples(part: Direction) -> dict[str, Any]:
-    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: 0, as in fio."""
+    """Give minimum, maximum, mean and deviation of the rates; bandwidth in KiB/s. Under half a second: 0, as in fio."""
     iops, moved = part.samples
     if not part.is_sum:
         return {

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from assay import plan
 from assay.tools.fio.amounts import amount
-from assay.tools.fio.clones import Clone
-from assay.tools.fio.job_settings import METADATA, JobSettings, Sizes, Spread
+from assay.tools.fio.instances import JobInstance
+from assay.tools.fio.job_settings import METADATA, JobSettings, RandomDistribution, Sizes
 from assay.tools.fio.sets import Placed
 from assay.tools.fio.values import US_PER_S
 
@@ -21,14 +21,14 @@ def needs_unrolling(job: JobSettings) -> bool:
 
 
 def batch_of(job: JobSettings) -> plan.Batch:
-    """Say how many requests go and come together."""
+    """Set how many requests are submitted and collected together."""
     if job.depth == 1:
         return plan.Batch()
     submit, least, most = job.batch
     return plan.Batch(submit=submit, complete_min=least, complete_max=max(least, most))
 
 
-def body(member: Clone, place: Placed) -> Iterator[plan.Action]:
+def body(member: JobInstance, place: Placed) -> Iterator[plan.Action]:
     """Make the actions of a job."""
     job = member.settings
     if job.is_metadata:
@@ -44,7 +44,7 @@ def body(member: Clone, place: Placed) -> Iterator[plan.Action]:
         yield from _one(member, place, _pick(member, place))
 
 
-def _with_backlog(member: Clone, place: Placed) -> Iterator[plan.Action]:
+def _with_backlog(member: JobInstance, place: Placed) -> Iterator[plan.Action]:
     """Blocks, and then these read back by a walk of its own through the same places, again and again."""
     job, written = member.settings, amount(member).total_bytes
     of_set = plan.FromSet(set=place.set.name, pick=_pick(member, place))
@@ -68,7 +68,7 @@ def _on_name(job: JobSettings, place: Placed) -> plan.Action:
     return plan.Do(op=plan.Op(op=kind, name=kind.value, file=plan.FromSet(set=place.set.name, pick=picks[kind])))
 
 
-def _pick(member: Clone, place: Placed) -> plan.Pick:
+def _pick(member: JobInstance, place: Placed) -> plan.Pick:
     job = member.settings
     if len(place.files) == 1 and place.set.files > 1:
         return plan.Indexed(value=plan.Fixed(value=float(place.files[0])))
@@ -80,17 +80,17 @@ def _pick(member: Clone, place: Placed) -> plan.Pick:
     return plan.RandomFile() if job.files.service == "random" else plan.Next()
 
 
-def _one(member: Clone, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]:
+def _one(member: JobInstance, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]:
     """One I/O, with what follows it; of a sequence of blocks, each of them in turn."""
     job = member.settings
-    if job.is_random and (blocks := job.spreads[0 if job.reads else 1].blocks):
+    if job.is_random and (blocks := job.distributions[0 if job.reads else 1].blocks):
         for block in range(len(blocks)):
             yield from _one_at(member, place, pick, block)
     else:
         yield from _one_at(member, place, pick, None)
 
 
-def _one_at(member: Clone, place: Placed, pick: plan.Pick, turn: int | None) -> Iterator[plan.Action]:
+def _one_at(member: JobInstance, place: Placed, pick: plan.Pick, turn: int | None) -> Iterator[plan.Action]:
     job = member.settings
     of_set = plan.FromSet(set=place.set.name, pick=pick)
     directions: list[tuple[plan.Action, ...]] = []
@@ -145,14 +145,14 @@ def extent_name(job: JobSettings, size: int) -> str:
     return name if job.has_one_size else f"{name} of {size}"
 
 
-def _extent(member: Clone, of_set: plan.FromSet) -> plan.Action:
+def _extent(member: JobInstance, of_set: plan.FromSet) -> plan.Action:
     """Change the length or the extents of a file."""
     job = member.settings
     if job.engine == "ftruncate":
         kind = plan.OpKind.TRUNCATE_AT
     else:
         kind = plan.OpKind.PUNCH_HOLE if job.trims else plan.OpKind.FALLOCATE
-    access = _access(member, job.sizes[1], job.spreads[1])
+    access = _access(member, job.sizes[1], job.distributions[1])
     branches = []
     for weight, size, _ in job.sizes[1]:
         op = plan.Op(
@@ -163,7 +163,7 @@ def _extent(member: Clone, of_set: plan.FromSet) -> plan.Action:
 
 
 def _transfer(
-    member: Clone,
+    member: JobInstance,
     kind: plan.OpKind,
     of_set: plan.FromSet,
     *,
@@ -181,8 +181,8 @@ def _transfer(
     """
     job = member.settings
     which = 0 if (like or kind) is plan.OpKind.READ else 1
-    spread = job.spreads[which]
-    access = _access(member, job.sizes[which], spread) if turn is None else _in_turn(member, spread, turn)
+    drawn_by = job.distributions[which]
+    access = _access(member, job.sizes[which], drawn_by) if turn is None else _in_turn(member, drawn_by, turn)
     flags = plan.OpFlags(high_priority=job.hipri and job.engine == "pvsync2")
     name = READ if kind is plan.OpKind.READ else TRIM if job.trims else WRITE
     return plan.Do(
@@ -190,28 +190,28 @@ def _transfer(
     )
 
 
-def _in_turn(member: Clone, spread: Spread, turn: int) -> plan.Access:
+def _in_turn(member: JobInstance, drawn_by: RandomDistribution, turn: int) -> plan.Access:
     """Give the place of a block of a sequence: the same each time, or as many blocks further as there are in it."""
     job, of = member.settings, amount(member)
-    from_bytes = of.from_bytes + spread.blocks[turn] * job.most_bytes
-    if not spread.moves_on:
+    from_bytes = of.from_bytes + drawn_by.blocks[turn] * job.most_bytes
+    if not drawn_by.moves_on:
         return plan.Sequential(region=plan.Range(from_bytes=from_bytes, length_bytes=job.most_bytes))
     rest = of.from_bytes + of.length_bytes - from_bytes
     return plan.Stride(
-        stride_bytes=len(spread.blocks) * job.most_bytes,
+        stride_bytes=len(drawn_by.blocks) * job.most_bytes,
         region=plan.Range(from_bytes=from_bytes, length_bytes=rest),
         wrap=False,
     )
 
 
 def distribution(sizes: Sizes) -> plan.Distribution:
-    """Give the law of block sizes."""
+    """Give the distribution of block sizes."""
     if len(sizes) == 1:
         return plan.Fixed(value=float(sizes[0][1]))
     return plan.Tabular(rows=tuple((weight, float(least), float(most)) for weight, least, most in sizes))
 
 
-def _access(member: Clone, sizes: Sizes, spread: Spread) -> plan.Access:
+def _access(member: JobInstance, sizes: Sizes, drawn_by: RandomDistribution) -> plan.Access:
     job, of = member.settings, amount(member)
     region = plan.Range(from_bytes=of.from_bytes, length_bytes=of.length_bytes)
     if not job.is_random:
@@ -222,23 +222,23 @@ def _access(member: Clone, sizes: Sizes, spread: Spread) -> plan.Access:
         return plan.Sequential(region=region)
     is_one = len(sizes) == 1
     align = job.align_bytes or (0 if is_one else min(least for _, least, _ in sizes))
-    is_plain = spread.law == "random"
+    is_plain = drawn_by.kind == "random"
     rounds = job.has_map and is_plain and is_one
     return plan.RandomAccess(
         region=region,
-        distribution=_law(spread),
+        distribution=_plan_distribution(drawn_by),
         coverage=plan.Coverage.ROUNDS if rounds else plan.Coverage.WITH_REPEATS,
         align_bytes=align,
     )
 
 
-def _law(spread: Spread) -> plan.Distribution:
-    match spread.law:
+def _plan_distribution(drawn_by: RandomDistribution) -> plan.Distribution:
+    match drawn_by.kind:
         case "zipf":
-            return plan.Zipf(theta=spread.parameter)
+            return plan.Zipf(theta=drawn_by.parameter)
         case "pareto":
-            return plan.Pareto(h=1 - spread.parameter)
+            return plan.Pareto(h=1 - drawn_by.parameter)
         case "zoned":
-            return plan.Tabular(rows=spread.zones)
+            return plan.Tabular(rows=drawn_by.zones)
         case _:
             return plan.Uniform(min=0.0, max=1.0)

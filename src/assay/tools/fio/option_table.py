@@ -1,6 +1,6 @@
 """Every option of fio, and what becomes of it here (`tools/option_meaning.py`).
 
-A new one is a row. What is carried out is read in `settings.py`. A refused option is accepted with its default value, which
+A new one is a row. Supported options are read in `settings.py`. A refused option is accepted with its default value, which
 asks for nothing.
 """
 
@@ -44,7 +44,7 @@ FLAGS = frozenset({
     "refill_buffers", "stats", "fixedbufs", "registerfiles", "sqthread_poll", "hipri", "nonvectored",
     "uncached", "nowait", "exitall_on_error", "bs_unaligned", "verify_only",
 })  # fmt: skip
-"""Options that may stand without a value, and then take none from the next word."""
+"""Options whose value may be left out, and then take none from the next word."""
 
 ALONE = frozenset({"parse-only", "showcmd", "readonly", "minimal", "append-terse"})
 """Options of the command line that take no value."""
@@ -66,9 +66,9 @@ _TAKEN = frozenset({
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
-_SHOWN = "it changes what fio prints, not what is done"
-_CLOCK = "Assay reads the clock as it always does, and says what that costs"
-_MEMORY = "what memory a transfer is to or from is Assay's choice: aligned, and registered where the backend can"
+_SHOWN = "it changes only what fio prints"
+_CLOCK = "Assay reads the clock as always, and reports the cost"
+_MEMORY = "Assay chooses the memory of a transfer: aligned, and registered where the backend supports it"
 
 _NOTED = {
     **dict.fromkeys((
@@ -102,33 +102,33 @@ _NOTED = {
     "filetype": "Assay's files are regular files",
     "comm": "threads have Assay's names",
     "serialize_overlap": "it orders what overlaps; each block of a map is in flight once",
-    "verify_fatal": "damage is counted and told with each place; the run's number is then not to be trusted",
-    "verify_state_load": "Assay knows by itself what was written",
-    "verify_state_save": "Assay knows by itself what was written",
-    "verify_async": "checking is in no latency",
-    "verify_async_cpus": "checking is in no latency",
+    "verify_fatal": "damage is counted and reported with each place; the result is then not valid",
+    "verify_state_load": "Assay tracks what was written",
+    "verify_state_save": "Assay tracks what was written",
+    "verify_async": "checking is not part of any latency",
+    "verify_async_cpus": "checking is not part of any latency",
     "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
-    "exitall_on_error": "the first error ends its job, and is told",
+    "exitall_on_error": "the first error ends its job, and is reported",
     "sqthread_poll_cpu": "the kernel chooses",
     "rwmixcycle": "fio has no use for it any more",
-    "rate_min": "a rate that is not held is told, and ends no job",
-    "rate_iops_min": "a rate that is not held is told, and ends no job",
-    "rate_cycle": "a rate that is not held is told, and ends no job",
-    "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
-    "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
-    "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "rate_min": "a rate that is not held is reported, and ends no job",
+    "rate_iops_min": "a rate that is not held is reported, and ends no job",
+    "rate_cycle": "a rate that is not held is reported, and ends no job",
+    "dedupe_mode": "the share of equal blocks is as requested; Assay chooses which",
+    "dedupe_working_set_percentage": "the share of equal blocks is as requested; Assay chooses which",
+    "dedupe_global": "the share of equal blocks is as requested; Assay chooses which",
     **dict.fromkeys(
-        ("latency_window", "latency_percentile", "latency_run"), "they are of latency_target, and there is none"
+        ("latency_window", "latency_percentile", "latency_run"), "they belong to latency_target, which is not supported"
     ),
-    "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
+    "verify_pattern": "written data has Assay's stamps, which verify more than a pattern",
 }  # fmt: skip
-"""Why each of these changes no number; a run reports them beside its output."""
+"""Why each of these does not change the load; a run reports them on standard error."""
 
 _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
 _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs/reference/load-file.md)"
 _FLOW = "jobs are held at their shares by flow alone; leave it out"
-_TRIM = "what is written is not trimmed; leave it out"
+_TRIM = "written data is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
 _TARGET = (
     "no queue depth is searched for a latency. Leave it out, and compare p99 at several depths:"
@@ -141,7 +141,7 @@ _REFUSED = {
         ("exec_prerun exec_postrun", "", "no command is run; do it before and after"),
         (("read_iolog write_iolog read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_skip"
          " replay_time_scale merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters"), "0", _REPLAY),
-        ("zonemode", "none", "only 'none' has an equal; random_distribution=zoned has shares of a range"),
+        ("zonemode", "none", "only 'none' is supported; random_distribution=zoned has shares of a range"),
         (("zonesize zonecapacity zonerange zoneskip read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits"
          " zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder"), "0", _ZONES),
         (("fdp dataplacement plid_select plids dp_scheme md_per_io_size pi_act pi_chk apptag apptag_mask cmd_type"
@@ -149,8 +149,8 @@ _REFUSED = {
         ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
         ("flow_watermark", "0", _FLOW),
         ("latency_target", "0", _TARGET),
-        ("max_latency", "0", "no latency ends a run; the largest is told"),
-                ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
+        ("max_latency", "0", "no latency ends a run; the largest is reported"),
+                ("rate_ignore_thinktime", "0", "a pause and a rate cannot be combined in a job; give one of them"),
         ("nice", "0", f"{_HOST}: nice -n N assay fio"),
         ("prio prioclass priohint", "0", f"{_HOST}: ionice"),
         ("cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit cmdprio_hint", "0",
@@ -167,7 +167,7 @@ _REFUSED = {
         ("bs_is_seq_rand", "0", "sizes go by direction; give two jobs"),
         ("offset_align", "0", "give an offset that is a multiple of it"),
         ("percentage_sequential", "", "use percentage_random"),
-        ("rw_sequencer", "sequential", "places in a row go with a stride or not at all; leave it out"),
+        ("rw_sequencer", "sequential", "sequential offsets need a stride; leave it out"),
         ("sprandom spr_num_regions spr_op spr_cs", "0", "use random_distribution, or overwrite in rounds with loops"),
         ("sync_file_range", "", "use fdatasync=N"),
         ("write_barrier", "0", "use fdatasync=N"),
@@ -176,7 +176,7 @@ _REFUSED = {
         ("uncached nowait", "0", "operations go without that flag; leave it out"),
         ("ramp_size", "0", "use ramp_time"),
         ("thinkcycles", "0", "use thinktime_spin"),
-        ("thinktime_blocks_type", "complete", "pauses come after so many operations that are complete"),
+        ("thinktime_blocks_type", "complete", "pauses come after N complete operations"),
         ("thinktime_iotime", "0", "use thinktime_blocks"),
         ("pre_read", "0", "use invalidate=0 behind a job that reads the file"),
         ("create_only", "0", "give the files to a job with --runtime=1"),
@@ -187,10 +187,10 @@ _REFUSED = {
          " verify_header_seed experimental_verify verify_write_sequence"), "0",
          "content is verified by Assay's own stamps; use verify=crc32c alone"),
         ("verify_interval", "0 512", "each sector of 512 bytes is verified; leave it out"),
-        ("verify_backlog_batch", "0", "as many blocks are read back as were written; leave it out"),
+        ("verify_backlog_batch", "0", "all written blocks are read back; leave it out"),
         ("verify_only", "0", "what an earlier run left is not verified; use verify and do_verify in one"),
         ("continue_on_error ignore_error", "none 0", "the first error ends its job; leave it out"),
-        ("profile", "", "what a profile does is written in no file; give its options"),
+        ("profile", "", "profiles are not supported; give the options"),
         ("gpu_dev_id gpu_dev_ids", "", _DEVICE),
         ("cpuload cpumode cpuchunks exit_on_io_done", "", "it is an option of ioengine=cpuio, which moves no data"),
     )
@@ -207,7 +207,7 @@ COMMAND_LINE: Table = {
     ),
     "max-jobs": Noted("there is no such limit"),
     "alloc-size": Noted("Assay's memory grows as it needs"),
-    "warnings-fatal": Noted("what has no equal is refused anyhow"),
+    "warnings-fatal": Noted("unsupported options are refused in any case"),
     "bandwidth-log": Noted("the run has the rate of each interval: assay export"),
     "latency-log": Noted("the run has the latencies of each interval: assay export"),
     "client": Refused("other clients are not reached this way; run Assay on each of them"),
@@ -227,7 +227,7 @@ COMMAND_LINE: Table = {
 """Of the command line alone."""
 
 ENGINES_REFUSED = {
-    "posixaio": "its threads have no equal; use io_uring or libaio",
+    "posixaio": "its threads are not supported; use io_uring or libaio",
     "vsync": "it joins neighbouring requests; use psync",
     "cpuio": "it moves no data; leave the job out",
     "exec": "it runs a command, and none is run; leave the job out",
@@ -246,7 +246,7 @@ ENGINES_REFUSED = {
     "libpmem": "it needs a library; use mmap",
     "pmemblk": "it needs a library; use mmap",
 }
-"""Engines that have no equal, with the nearest; others are not known."""
+"""Engines that are not supported, with the nearest alternative; others are unknown."""
 _LIBRARIES = frozenset({
     "rbd", "rados", "gfapi", "gfapi_async", "http", "libhdfs", "libiscsi", "nbd", "ime_psync", "ime_psyncv", "ime_aio",
     "dfs", "libcufile", "libhipfile", "xnvme", "libblkio", "mtd", "windowsaio", "solarisaio", "guasi", "external",

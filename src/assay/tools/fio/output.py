@@ -1,6 +1,6 @@
 """What fio prints of a run: its text, its terse lines, or its JSON.
 
-The text has fio's lines for what Assay knows: of each job or group its reads and writes with IOPS, bandwidth, bytes and
+The text has fio's lines for what Assay measures: of each job or group its reads and writes with IOPS, bandwidth, bytes and
 time, `lat` with percentiles, the processor, and the sums of each group.
 """
 
@@ -15,22 +15,22 @@ from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_document, json_text
 from assay.tools.fio.loop import READ, TRIM, WRITE
 from assay.tools.fio.terse_text import terse_text
-from assay.tools.fio.totals import Direction, Latency, Reported, reported
+from assay.tools.fio.totals import Direction, Latency, Reported, sum_up
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.units import ABSENT
 
-_LETTERS = 4
+_CHARACTERS = 4
 _TAIL = 10
 """I/Os beyond a percentile below which it rests on hardly any."""
 
 
 class FioOutput(Output[Settings]):
-    """What fio says."""
+    """fio's text."""
 
     @cached_property
     def _found(self) -> list[Reported]:
-        return reported(self.run, self.settings)
+        return sum_up(self.run, self.settings)
 
     def text(self) -> str:
         """Print the run; nothing where it goes to a file."""
@@ -40,11 +40,11 @@ class FioOutput(Output[Settings]):
         """Make the file of --output."""
         return [OutputFile(Path(self.settings.output), self._whole().encode())] if self.settings.output else ()
 
-    def beside(self) -> str:
-        """Say what was left out, and what fio's words mean here."""
-        lines = [f"fio: not carried out, which moves no number: {note}." for note in self.settings.notes]
+    def stderr_notes(self) -> str:
+        """List what was ignored, and what fio's terms mean here."""
+        lines = [f"fio: ignored (does not change the load): {note}." for note in self.settings.notes]
         lines.append(
-            "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
+            "fio: each latency is from submission to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
         lines += _sumless(self._found)
         lines += _few(self._found)
@@ -66,7 +66,7 @@ class FioOutput(Output[Settings]):
 
 
 def _steady(phases: Sequence[PhaseRecord]) -> Iterator[str]:
-    """Say of each phase that has a rule of evenness whether it was met."""
+    """Report for each phase with a steady-state rule whether it was met."""
     for phase in phases:
         if phase.phase.steady is not None and phase.finished is not None:
             is_met = any(one.stopped_by is events.StoppedBy.STEADY for one in phase.finished.workers)
@@ -90,7 +90,7 @@ def _few(found: Sequence[Reported]) -> Iterator[str]:
             if weak:
                 yield (
                     f"fio: {one.settings.name}: {part.name}: of {of.count} I/Os fewer than {_TAIL} lie beyond the"
-                    f" {weak[0]:g}th percentile: it and higher ones are chance."
+                    f" {weak[0]:g}th percentile: it and higher ones are not reliable."
                 )
 
 
@@ -108,7 +108,7 @@ def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
         for part in one.directions:
             yield from _part(part)
         yield f"  cpu          : usr={one.user_percent:.2f}%, sys={one.system_percent:.2f}%"
-        yield _issued(one)
+        yield _issued_line(one)
     for group, members in groupby(found, key=lambda one: one.group):
         yield ""
         yield f"Run status group {group} (all jobs):"
@@ -141,7 +141,7 @@ def _latency(of: Latency) -> Iterator[str]:
         f"     lat ({unit}): min={least}, max={most}, avg={of.mean / divisor:5.2f}, stdev={of.deviation / divisor:5.2f}"
     )
     yield f"    lat percentiles ({unit}):"
-    rows = [of.percentiles[i : i + _LETTERS] for i in range(0, len(of.percentiles), _LETTERS)]
+    rows = [of.percentiles[i : i + _CHARACTERS] for i in range(0, len(of.percentiles), _CHARACTERS)]
     for place, row in enumerate(rows):
         cells = ", ".join(f"{at:5.2f}th=[{value / divisor:5.0f}]" for at, value in row)
         yield f"     | {cells}{',' if place + 1 < len(rows) else ''}"
@@ -161,7 +161,7 @@ def _figure(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _issued(one: Reported) -> str:
+def _issued_line(one: Reported) -> str:
     done = ",".join(str(part.ops if (part := one.of(name)) else 0) for name in (READ, WRITE, TRIM))
     return f"     issued rwts: total={done},0 short=0,0,0,0 dropped=0,0,0,0"
 
@@ -184,7 +184,7 @@ def _status(name: str, parts: Sequence[Direction]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a count in four letters or so: 9428, 28.4k."""
+    """Write a count in about four characters: 9428, 28.4k."""
     return _short(value, 1000, ("", "k", "M", "G", "T"))
 
 
@@ -202,10 +202,10 @@ def _short(value: float | None, step: int, units: Sequence[str]) -> str:
     if value is None:
         return ABSENT
     power = 0
-    while len(f"{value:.0f}") > _LETTERS and power + 1 < len(units):
+    while len(f"{value:.0f}") > _CHARACTERS and power + 1 < len(units):
         value, power = value / step, power + 1
     digits = len(f"{int(value)}")
-    decimals = max(_LETTERS - digits - 1, 0) if power else 0
+    decimals = max(_CHARACTERS - digits - 1, 0) if power else 0
     return f"{value:.{decimals}f}{units[power]}"
 
 

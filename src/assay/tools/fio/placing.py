@@ -1,4 +1,4 @@
-"""Which files does a job work on, and how much of them?"""
+"""Read which files a job uses, and how much of them."""
 
 from assay.tools.fio import values
 from assay.tools.fio.given import JobOptions
@@ -16,15 +16,15 @@ def files(given: JobOptions) -> Files:
         and given.whole("openfiles", least=1) < count
         and given.word("ioengine", "") not in METADATA
     ):
-        raise given.fault("openfiles", "has no equal here: every file of a job is open from the start; leave it out")
+        raise given.fault("openfiles", "is not supported: every file of a job is open from the start; leave it out")
     service = given.text("file_service_type", "roundrobin")
     if service not in {"roundrobin", "roundrobin:1", "sequential", "random"}:
-        raise given.fault("file_service_type", "has no equal here; use roundrobin, sequential or random")
+        raise given.fault("file_service_type", "is not supported; use roundrobin, sequential or random")
     allocate = given.text("fallocate", "native")
     if allocate in {"0", "1"}:
         allocate = "none" if allocate == "0" else "posix"
     if allocate not in {"none", "native", "posix", "keep", "truncate"}:
-        raise given.fault("fallocate", "is none of none, native, posix, keep and truncate")
+        raise given.fault("fallocate", "must be none, native, posix, keep or truncate")
     return Files(
         directory=_directory(given),
         names=names,
@@ -60,7 +60,7 @@ def _name_format(given: JobOptions) -> str:
     for word in ("$jobname", "$jobnum", "$filenum"):
         left = left.replace(word, "")
     if "$" in left:
-        raise given.fault("filename_format", "has a '$' of none of $jobname, $jobnum and $filenum")
+        raise given.fault("filename_format", "has a '$' that is not $jobname, $jobnum or $filenum")
     return text
 
 
@@ -72,14 +72,14 @@ def size(given: JobOptions, of: Files, *, is_metadata: bool) -> Size:
     )
     if is_percent:
         if not whole:
-            raise given.fault("size", "is a share of files whose size nothing says; give filesize, or size in bytes")
+            raise given.fault("size", "is a share of files of unknown size; give filesize, or size in bytes")
         given_size = whole * given_size // 100
     io_bytes, io_percent = given.read("io_size", (0, False), lambda text: values.size_or_percent(text, given.kb_base))
     offset, offset_percent = given.read("offset", (0, False), lambda text: values.size_or_percent(text, given.kb_base))
     if offset_percent and not whole:
-        raise given.fault("offset", "is a share of files whose size nothing says; give filesize, or an offset in bytes")
+        raise given.fault("offset", "is a share of files of unknown size; give filesize, or an offset in bytes")
     if not given_size and not is_metadata:
-        raise given.fault("size", "is needed: nothing else says how large the files are")
+        raise given.fault("size", "is needed: nothing else sets the size of the files")
     return Size(
         bytes=given_size,
         io_bytes=given_size * io_bytes // 100 if io_percent else io_bytes,

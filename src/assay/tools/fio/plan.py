@@ -1,4 +1,4 @@
-"""From jobs of fio to a Plan: phases between stonewalls, a loop for each job, and what the Plan cannot say."""
+"""From jobs of fio to a Plan: phases between stonewalls, a loop for each job, and the deviations of the Plan."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +9,10 @@ from assay import plan
 from assay.errors import InputError
 from assay.tools.fio import values
 from assay.tools.fio.amounts import amount
-from assay.tools.fio.clones import Clone, clones, one_value
+from assay.tools.fio.instances import JobInstance, instances, one_value
 from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
 from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
-from assay.tools.fio.sets import Placed, placed
+from assay.tools.fio.sets import Placed, assign_files
 from assay.tools.fio.together import Together
 
 _SEED = 1
@@ -29,12 +29,12 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         directories: By what the words call them: absolute, and there.
 
     Raises:
-        InputError: jobs go together in a way that has no equal.
+        InputError: a combination of jobs is not supported.
     """
-    members = clones(settings.jobs)
+    members = instances(settings.jobs)
     paths = list(dict.fromkeys(directories.values()))
     named = {path: "target" if place == 0 else f"target-{place + 1}" for place, path in enumerate(paths)}
-    where = placed(members, {name: named[path] for name, path in directories.items()})
+    where = assign_files(members, {name: named[path] for name, path in directories.items()})
     count = 1 + max(member.phase for member in members)
     by_phase = [[member for member in members if member.phase == number] for number in range(count)]
     sets = {place.set.name: place.set for place in where.values()}
@@ -46,7 +46,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         file_sets=tuple(sets.values()),
         phases=tuple(_phases([part for part in by_phase if part], where, Together(settings.jobs, members))),
         sample_interval_s=_interval(settings.jobs),
-        untranslated=tuple(_untranslated(members)),
+        untranslated=tuple(_list_deviations(members)),
     )
 
 
@@ -67,7 +67,9 @@ def _interval(jobs: Sequence[JobSettings]) -> float:
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 
-def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], together: Together) -> Iterator[plan.Phase]:
+def _phases(
+    parts: Sequence[Sequence[JobInstance]], where: Mapping[str, Placed], together: Together
+) -> Iterator[plan.Phase]:
     # fio lays all files out before the first job begins.
     fresh = dict.fromkeys(where[member.name].set.name for members in parts for member in members)
     laid_out: list[plan.Step] = [plan.Prepare(set=name) for name in fresh]
@@ -109,7 +111,7 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], toget
         )
 
 
-def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | None:
+def _steady(members: Sequence[JobInstance], together: Together) -> plan.SteadyRule | None:
     """Give the rule by which a phase is done; raises InputError where it is not that of all in it, together."""
     cure = "a phase is done as a whole: give it to all jobs up to a stonewall"
     one_value(members, "steadystate", [member.settings.steady or "" for member in members], cure)
@@ -119,13 +121,13 @@ def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | N
     is_one = sum(member.workers for member in members) == 1
     if not is_one and not (together.are_one_group(members) and all(one.settings.group_reporting for one in members)):
         raise InputError(
-            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once has no equal here; give"
+            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once is not supported; give"
             " group_reporting, and one group up to a stonewall"
         )
     return first.steady
 
 
-def _directories(member: Clone, place: Placed) -> plan.Job:
+def _directories(member: JobInstance, place: Placed) -> plan.Job:
     """Make the directories that a job works on."""
     file = plan.FromSet(set=place.set.name, pick=plan.New())
     make = plan.Do(op=plan.Op(op=plan.OpKind.MKDIR, name="mkdir", file=file))
@@ -137,7 +139,7 @@ def _title(job: JobSettings) -> str:
     return f"{job.name[:60]}: {job.options.get('rw', 'read') if not job.is_metadata else job.engine}"[:120]
 
 
-def _after(members: Sequence[Clone], where: Mapping[str, Placed]) -> Iterator[plan.Step]:
+def _after(members: Sequence[JobInstance], where: Mapping[str, Placed]) -> Iterator[plan.Step]:
     if any(member.settings.end_fsync for member in members):
         yield plan.Sync()
     for name in dict.fromkeys(where[member.name].set.name for member in members if member.settings.verify):
@@ -147,19 +149,19 @@ def _after(members: Sequence[Clone], where: Mapping[str, Placed]) -> Iterator[pl
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 
-def _job(member: Clone, place: Placed) -> plan.Job:
+def _job(member: JobInstance, place: Placed) -> plan.Job:
     job = member.settings
     if needs_unrolling(job) and job.files.count > ROUND_ROBIN_MOST:
         raise InputError(
-            f"fio: {job.where}: 'nrfiles' of {job.files.count} in turn, each in a row, has no equal; {ROUND_ROBIN_MOST} are"
-            " the most: use file_service_type=sequential or random"
+            f"fio: {job.where}: 'nrfiles' of {job.files.count} in turn, each in a row, is not supported above"
+            f" {ROUND_ROBIN_MOST}: use file_service_type=sequential or random"
         )
     arrival, limit = _pace(job)
     return plan.Job(
         name=member.name,
         body=plan.Loop(actions=tuple(body(member, place))),
         workers=member.workers,
-        # Who writes stamps shares what is known of them.
+        # Jobs that write stamps share their state.
         kind=plan.WorkerKind.THREAD if job.is_thread or place.set.content.stamped else plan.WorkerKind.PROCESS,
         arrival=arrival,
         limit=limit,
@@ -177,14 +179,14 @@ def _job(member: Clone, place: Placed) -> plan.Job:
     )
 
 
-def _stop(member: Clone) -> plan.Stop:
+def _stop(member: JobInstance) -> plan.Stop:
     job = member.settings
     size = job.size
     seconds = size.ramp_s + size.seconds if size.seconds else None
     if job.is_metadata:
         return plan.Stop(ops=job.files.count)
     if size.is_time_based or job.backlog:
-        # A backlog ends by what is written: the loop says when.
+        # A backlog ends by what is written: the loop decides when.
         return plan.Stop(seconds=seconds)
     if not job.moves_data:
         return plan.Stop(seconds=seconds, ops=_fewest(size.ops, -(-amount(member).total_bytes // job.most_bytes)))
@@ -236,10 +238,10 @@ def _backend(job: JobSettings) -> plan.Backend:
             return plan.Psync()
 
 
-# -- what the Plan cannot say ------------------------------------------------------------------------------------------
+# -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
-def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
+def _list_deviations(members: Sequence[JobInstance]) -> Iterator[plan.Untranslated]:
     jobs = list({id(member.settings): member.settings for member in members}.values())
     if any(job.is_random and job.has_map and not job.has_one_size and not job.is_metadata for job in jobs):
         yield plan.Untranslated(
@@ -255,7 +257,7 @@ def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
     if any(job.engine == "null" for job in jobs):
         yield plan.Untranslated(
             what="ioengine=null",
-            why="nothing was moved: the numbers are what Assay's engine takes by itself, not fio's, and no storage's",
+            why="no data was moved: the numbers are the cost of Assay's engine, not of fio, and not of storage",
         )
     if any(job.verify for job in jobs):
         yield plan.Untranslated(
@@ -266,11 +268,13 @@ def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
     elif any(job.stamps for job in jobs):
         yield plan.Untranslated(
             what="verify",
-            why="what was written carried Assay's stamps, by which reads of it were verified, and all workers were threads",
+            why="written data had Assay's stamps, by which its reads were verified, and all workers were threads",
         )
 
 
 def _has_two_maps(job: JobSettings) -> bool:
     """Whether that can change a number: with O_DIRECT no read is from the page cache."""
-    is_mapped = job.is_random and job.has_map and job.has_one_size and all(part.law == "random" for part in job.spreads)
+    is_mapped = (
+        job.is_random and job.has_map and job.has_one_size and all(part.kind == "random" for part in job.distributions)
+    )
     return is_mapped and job.reads and job.writes and not job.direct

@@ -10,7 +10,7 @@ import msgspec
 from assay import plan
 from assay.errors import InputError
 from assay.tools.fio.amounts import amount
-from assay.tools.fio.clones import Clone, FileName
+from assay.tools.fio.instances import FileName, JobInstance
 from assay.tools.fio.job_settings import JobSettings
 
 _FULL = 100
@@ -29,7 +29,7 @@ class Placed:
         return len(self.files) == self.set.files
 
 
-def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Placed]:
+def assign_files(members: Sequence[JobInstance], targets: Mapping[str, str]) -> dict[str, Placed]:
     """Give each job its files.
 
     Args:
@@ -40,11 +40,11 @@ def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Pl
         By name of the job.
 
     Raises:
-        InputError: jobs want one file to begin in two ways.
+        InputError: two jobs need different initial states of one file.
     """
     found: dict[str, Placed] = {}
-    for number, (names, users) in enumerate(_shared(members)):
-        # A pattern stands for as many files as the job has that has most.
+    for number, (names, users) in enumerate(_group_by_files(members)):
+        # A pattern covers as many files as the job with most files has.
         counts = [1] * len(names)
         index = {name: place for place, name in enumerate(names)}
         for user in users:
@@ -65,9 +65,9 @@ def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Pl
     return found
 
 
-def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]]:
+def _group_by_files(members: Sequence[JobInstance]) -> list[tuple[list[FileName], list[JobInstance]]]:
     """Gather files that one job uses together, and all who use them."""
-    groups: list[tuple[list[FileName], list[Clone]]] = []
+    groups: list[tuple[list[FileName], list[JobInstance]]] = []
     holder: dict[FileName, int] = {}
     for member in members:
         places = sorted({holder[name] for name in member.files if name in holder})
@@ -88,7 +88,9 @@ def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]
     return [group for group in groups if group[1]]
 
 
-def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], target: str, count: int) -> plan.FileSet:
+def _file_set(
+    number: int, names: Sequence[FileName], users: Sequence[JobInstance], target: str, count: int
+) -> plan.FileSet:
     first = users[0].settings
     kinds = {user.settings.engine if user.settings.is_metadata else "" for user in users}
     if len(kinds) > 1:
@@ -110,13 +112,13 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         allocate=plan.Allocate.WRITE if is_verified else _allocate(users),
         keep=is_kept,
     )
-    # What is kept is in the way of no other: one of another size or content lies beside it.
-    told = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
-    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
+    # Kept sets do not conflict: one of another size or content has another path.
+    identity = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
+    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(identity).hexdigest()[:12]}")
 
 
-def _is_verified(users: Sequence[Clone]) -> bool:
-    """Whether files carry stamps; raises InputError for who would verify what no job before it has written."""
+def _is_verified(users: Sequence[JobInstance]) -> bool:
+    """Whether files carry stamps; raises InputError for a job that verifies what no earlier job has written."""
     writers = [user for user in users if user.settings.stamps and user.settings.writes]
     for user in users:
         job = user.settings
@@ -128,15 +130,15 @@ def _is_verified(users: Sequence[Clone]) -> bool:
     return bool(writers)
 
 
-def _bytes_each(users: Sequence[Clone]) -> int:
+def _bytes_each(users: Sequence[JobInstance]) -> int:
     if users[0].settings.is_metadata:
         job = users[0].settings
         return 0 if job.engine.startswith("dir") else job.files.bytes_each or job.size.bytes // job.files.count
     return max(amount(user).file_bytes for user in users)
 
 
-def _allocate(users: Sequence[Clone]) -> plan.Allocate:
-    """Say how the first that needs a file has it made; who reads behind one that writes reads what that one left."""
+def _allocate(users: Sequence[JobInstance]) -> plan.Allocate:
+    """Set how a file is made for its first job; a job that reads after a writer reads what the writer left."""
     job = users[0].settings
     if all(user.settings.engine == "null" for user in users):
         return plan.Allocate.SPARSE
@@ -145,13 +147,13 @@ def _allocate(users: Sequence[Clone]) -> plan.Allocate:
     return plan.Allocate.SPARSE if job.files.allocate == "truncate" else plan.Allocate.FALLOCATE
 
 
-def _content(users: Sequence[Clone], *, is_verified: bool) -> plan.Content:
-    def wanted(job: JobSettings) -> tuple[int, int, bool]:
+def _content(users: Sequence[JobInstance], *, is_verified: bool) -> plan.Content:
+    def required_state(job: JobSettings) -> tuple[int, int, bool]:
         return job.compress_percent, job.dedupe_percent, job.zeros
 
-    first = wanted(users[0].settings)
+    first = required_state(users[0].settings)
     for user in users[1:]:
-        if wanted(user.settings) != first:
+        if required_state(user.settings) != first:
             raise InputError(
                 f"fio: {user.settings.where}: 'buffer_compress_percentage', dedupe_percentage or zero_buffers differs from"
                 " that of another job on this file; give it a file of its own"

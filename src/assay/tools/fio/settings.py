@@ -7,7 +7,7 @@ from assay import plan
 from assay.errors import InputError
 from assay.plan.limits import LISTS, NUMBERS
 from assay.tools.fio import values
-from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
+from assay.tools.fio.blocks import align, distributions, percentiles, rates, sizes
 from assay.tools.fio.checks import check
 from assay.tools.fio.command_line import take_apart
 from assay.tools.fio.given import JobOptions, jobs_of, of_section
@@ -32,7 +32,7 @@ _WAYS = {
 """Of rw: reads, writes, at random."""
 _FORMATS = frozenset({"normal", "json", "json+", "terse"})
 _TERSE_VERSION = "3"
-_MOST_CLONES = int(LISTS["before"].most) // 2
+_MOST_INSTANCES = int(LISTS["before"].most) // 2
 """The files of each are laid out and evicted."""
 
 
@@ -68,10 +68,10 @@ def _formats(own: Mapping[str, str]) -> tuple[str, ...]:
     formats = ["terse"] if "minimal" in own else own.get("output-format", "normal").split(",")
     if unknown := [name for name in formats if name not in _FORMATS]:
         raise InputError(
-            f"fio: command line: --output-format is {unknown[0][:40]}; normal, terse, json and json+ are there"
+            f"fio: command line: --output-format is {unknown[0][:40]}; supported: normal, terse, json, json+"
         )
     if own.get("terse-version", _TERSE_VERSION) != _TERSE_VERSION:
-        raise InputError(f"fio: command line: --terse-version is {own['terse-version'][:40]}; 3 is there")
+        raise InputError(f"fio: command line: --terse-version is {own['terse-version'][:40]}; only 3 is supported")
     return tuple(dict.fromkeys([*formats, *(["terse"] if "append-terse" in own else [])]))
 
 
@@ -86,16 +86,14 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     most_depth = int(NUMBERS["queue_depth"].most)
     depth = given.whole("iodepth", 1, 1, most_depth) if engine in QUEUES else 1
     if "iodepth_low" in given and given.whole("iodepth_low") != depth:
-        raise given.fault(
-            "iodepth_low", "has no equal here: the queue is filled as soon as there is room; leave it out"
-        )
+        raise given.fault("iodepth_low", "is not supported: the queue is filled as soon as there is room; leave it out")
     if least == 0 or (complete_most and complete_most < least):
         raise given.fault("iodepth_batch_complete_min", "is 0, or above iodepth_batch_complete_max; give 1 or more")
     job = JobSettings(
         name=given.text("name", name),
         where=where,
         options=given.shown(),
-        clones=given.whole("numjobs", 1, 1, _MOST_CLONES),
+        instances=given.whole("numjobs", 1, 1, _MOST_INSTANCES),
         is_thread=given.flag("thread"),
         group_reporting=given.flag("group_reporting"),
         is_shown=given.flag("stats", usual=True),
@@ -130,7 +128,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
             given.microseconds("thinktime_spin"),
             given.whole("thinktime_blocks", 1, 1),
         ),
-        spreads=spreads(given),
+        distributions=distributions(given),
         has_map=not given.flag("norandommap"),
         seed=given.whole("randseed") if "randseed" in given else None,
         stamps=_stamps(given),
@@ -157,15 +155,13 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
 def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
     word, _, modifier = given.text("rw", "read").partition(":")
     if word in {"trimwrite", "randtrimwrite"}:
-        raise given.fault("rw", "writes what it has trimmed just before, which has no equal here; give two jobs")
+        raise given.fault("rw", "writes what it has trimmed just before, which is not supported; give two jobs")
     if word not in _WAYS:
         raise given.fault("rw", f"is none of {', '.join(_WAYS)}")
     reads, writes, is_random = _WAYS[word]
     percent = given.read("percentage_random", 100 if is_random else 0, values.percentage)
     if percent != (100 if is_random else 0):
-        raise given.fault(
-            "percentage_random", "has no equal here but 100 with random and 0 with sequential I/O; give two jobs"
-        )
+        raise given.fault("percentage_random", "must be 100 with random and 0 with sequential I/O; give two jobs")
     if not modifier:
         return reads, writes, is_random, 0
     try:
@@ -174,7 +170,7 @@ def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
         raise given.fault("rw", str(fault)) from None
     if is_percent or (is_random and number > 1):
         raise given.fault(
-            "rw", "goes on in a row after each random place, which has no equal here; use random I/O of larger blocks"
+            "rw", "goes on in a row after each random place, which is not supported; use random I/O of larger blocks"
         )
     return reads, writes, is_random, 0 if is_random else number
 
@@ -213,11 +209,9 @@ def _steady(given: JobOptions) -> plan.SteadyRule | None:
     what, _, bound = given.text("steadystate").partition(":")
     of, _, slope = what.strip().partition("_")
     if of not in _STEADY or slope not in {"", "slope"}:
-        raise given.fault(
-            "steadystate", "is none of iops, bw and lat, each with _slope or without, such as iops_slope:1%"
-        )
+        raise given.fault("steadystate", "must be iops, bw or lat, with or without _slope, such as iops_slope:1%")
     if window_s < 2 * step_s:
-        raise given.fault("steadystate_duration", "is shorter than two checks, so that nothing can be told from it")
+        raise given.fault("steadystate_duration", "is shorter than two checks, which decide nothing")
 
     def read(text: str) -> float:
         return values.real(text.partition(":")[2].strip().removesuffix("%"))
@@ -236,7 +230,7 @@ def _steady(given: JobOptions) -> plan.SteadyRule | None:
 def _engine(given: JobOptions) -> str:
     engine = given.word("ioengine", "psync")
     if engine not in ENGINES:
-        raise given.fault("ioengine", f"is no engine that is known here; there are {', '.join(sorted(ENGINES))}")
+        raise given.fault("ioengine", f"is not a supported engine; use one of {', '.join(sorted(ENGINES))}")
     return engine
 
 
@@ -251,7 +245,7 @@ def _sync(given: JobOptions) -> str:
     word = given.text("sync", "none")
     names = {"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
     if word not in names:
-        raise given.fault("sync", "is none of none, sync and dsync")
+        raise given.fault("sync", "must be none, sync or dsync")
     return names[word]
 
 
@@ -269,7 +263,7 @@ def _stamps(given: JobOptions) -> bool:
     if word in {"0", "null"}:
         return False
     if word not in {*kinds.split(), "meta", "pattern"}:
-        raise given.fault("verify", "has no equal here; use crc32c")
+        raise given.fault("verify", "is not supported; use crc32c")
     return True
 
 
@@ -278,7 +272,7 @@ def _advice(given: JobOptions, *, is_random: bool) -> str:
     named = {"0": "", "none": "", "1": "random" if is_random else "sequential", "random": "random",
              "sequential": "sequential", "noreuse": "noreuse"}  # fmt: skip
     if word not in named:
-        raise given.fault("fadvise_hint", "is none of none, random, sequential and noreuse")
+        raise given.fault("fadvise_hint", "must be none, random, sequential or noreuse")
     return named[word]
 
 

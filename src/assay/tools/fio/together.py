@@ -1,7 +1,7 @@
-"""Which jobs of fio end with another?
+"""Find the jobs of fio that end with another.
 
 With `exitall`, which is for all jobs where one gives it, a job that is done ends others: those of its group, all that run,
-or all of the run. What fio ends it also keeps from starting, which a Plan cannot say: refused where jobs come later.
+or all of the run. What fio ends it also keeps from starting, which a Plan cannot express: refused where jobs come later.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.fio.clones import Clone, groups
+from assay.tools.fio.instances import JobInstance, groups
 from assay.tools.fio.job_settings import JobSettings
 
 _WIDEST = ("group", "stonewall", "all")
@@ -18,7 +18,7 @@ _WIDEST = ("group", "stonewall", "all")
 class Together:
     """The groups of a run."""
 
-    def __init__(self, jobs: Sequence[JobSettings], members: Sequence[Clone]) -> None:
+    def __init__(self, jobs: Sequence[JobSettings], members: Sequence[JobInstance]) -> None:
         """Look at all jobs; raises InputError where one would keep others from starting."""
         self._group = {id(job): group for job, group in zip(jobs, groups(jobs), strict=True)}
         self._members = members
@@ -32,25 +32,25 @@ class Together:
             if later:
                 raise InputError(
                     f"fio: {job.where}: 'exit_what={job.exits}' would keep job '{later[0].settings.name}' from starting,"
-                    " which has no equal here; use exit_what=stonewall, or leave that job out"
+                    " which is not supported; use exit_what=stonewall, or leave that job out"
                 )
 
-    def of(self, member: Clone) -> dict[str, Any]:
-        """Give the fields of its job of the Plan that say what ends with it."""
+    def of(self, member: JobInstance) -> dict[str, Any]:
+        """Give the fields of its job of the Plan that set what ends with it."""
         if not member.settings.exits:
             return {}
         group = self._of(member)
-        beside = [other for other in self._members if other.phase == member.phase and self._of(other) == group]
+        same_group = [other for other in self._members if other.phase == member.phase and self._of(other) == group]
         # Whoever is ended ends others in turn.
-        widest = max((other.settings.exits for other in beside), key=_WIDEST.index)
+        widest = max((other.settings.exits for other in same_group), key=_WIDEST.index)
         ends = plan.Ends.TEAM if widest == "group" else plan.Ends.PHASE
         if member.settings.exits != "group":
             ends = plan.Ends.PHASE
         return {"ends": ends, "team": f"group {group}"}
 
-    def are_one_group(self, members: Sequence[Clone]) -> bool:
+    def are_one_group(self, members: Sequence[JobInstance]) -> bool:
         """Whether all of them are of one."""
         return len({self._of(member) for member in members}) == 1
 
-    def _of(self, member: Clone) -> int:
+    def _of(self, member: JobInstance) -> int:
         return self._group[id(member.settings)]

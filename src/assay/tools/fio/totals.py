@@ -1,9 +1,9 @@
-"""What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the law of its latencies.
+"""What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the distribution of its latencies.
 
 The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
 workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time.
 Of several clients, counts and time are of the part in which all were at work, where that is clearly less than all of it;
-where it is too little there is no rate (`window_of_all`).
+where it is too little there is not a rate (`window_of_all`).
 A latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
 follows (`clat`), which Assay does not.
 Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.
@@ -22,7 +22,7 @@ from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.client_records import load_clients
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
-from assay.tools.fio.clones import Clone, clones, groups
+from assay.tools.fio.instances import JobInstance, groups, instances
 from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
 from assay.tools.fio.loop import READ, TRIM, WRITE, extent_name
 from assay.tools.measured import Totals, cpu_ns
@@ -113,9 +113,9 @@ class Reported:
         return next((one for one in self.directions if one.name == name), None)
 
 
-def reported(run: RunRecord, settings: Settings) -> list[Reported]:
+def sum_up(run: RunRecord, settings: Settings) -> list[Reported]:
     """Sum a run up, whole or cut."""
-    parts: list[tuple[int, list[Clone]]] = []
+    parts: list[tuple[int, list[JobInstance]]] = []
     for group, members in _groups(settings):
         together = [member for member in members if member.settings.group_reporting]
         if together:
@@ -124,11 +124,11 @@ def reported(run: RunRecord, settings: Settings) -> list[Reported]:
     return [_sum(run, group, members) for group, members in parts if members[0].settings.is_shown]
 
 
-def _groups(settings: Settings) -> Iterator[tuple[int, list[Clone]]]:
+def _groups(settings: Settings) -> Iterator[tuple[int, list[JobInstance]]]:
     """Give the jobs by group."""
-    by_group: dict[int, list[Clone]] = {}
+    by_group: dict[int, list[JobInstance]] = {}
     group_of = {id(job): group for job, group in zip(settings.jobs, groups(settings.jobs), strict=True)}
-    for member in clones(settings.jobs):
+    for member in instances(settings.jobs):
         by_group.setdefault(group_of[id(member.settings)], []).append(member)
     yield from by_group.items()
 
@@ -137,7 +137,7 @@ def _groups(settings: Settings) -> Iterator[tuple[int, list[Clone]]]:
 class _Part:
     """A job that began."""
 
-    member: Clone
+    member: JobInstance
     phase: PhaseRecord
     window: Span
     """What rates are divided by."""
@@ -146,7 +146,7 @@ class _Part:
     is_sum: bool
 
 
-def _part(run: RunRecord, member: Clone) -> _Part | None:
+def _part(run: RunRecord, member: JobInstance) -> _Part | None:
     phase = next((one for one in run.phases if any(job.name == member.name for job in one.phase.jobs)), None)
     if phase is None:
         return None
@@ -157,7 +157,7 @@ def _part(run: RunRecord, member: Clone) -> _Part | None:
     return _Part(member, phase, window, counted, is_sum=of_all is None or of_all.has_sum)
 
 
-def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
+def _sum(run: RunRecord, group: int, members: Sequence[JobInstance]) -> Reported:
     found = [part for member in members if (part := _part(run, member)) is not None]
     job = members[0].settings
     runtime_ns = max((round(part.window.seconds * 1e9) for part in found), default=0)
@@ -196,7 +196,7 @@ def _in_flight(parts: Sequence[_Part]) -> tuple[float, float]:
     return (depths / issued, reaps / issued) if issued else (0.0, 0.0)
 
 
-def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[_Part]) -> int:
+def _error(run: RunRecord, members: Sequence[JobInstance], found: Sequence[_Part]) -> int:
     """Give the errno that fio would call a job's error."""
     counts = [
         (error.count, error.errno)
@@ -219,7 +219,7 @@ def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[_Part]) -> 
     return errno.EIO if is_any else 0
 
 
-def _window(phase: PhaseRecord, member: Clone) -> Span:
+def _window(phase: PhaseRecord, member: JobInstance) -> Span:
     job = member.settings
     begin = phase.start_ns + next(round(one.delay_s * 1e9) for one in phase.phase.jobs if one.name == member.name)
     mine = [window for window in phase.finished.workers if window.job == member.name] if phase.finished else []
@@ -270,10 +270,10 @@ def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: 
             largest = max(largest, of.latency_max_ns)
             buckets.append(of.buckets)
             rows = phase.rows(member.name, operation)
-            sampled = _sampled(rows, "ops", part.window)
-            done_in = _added(done_in, sampled)
-            moved_in = _added(
-                moved_in, _sampled(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
+            sampled = _sample(rows, "ops", part.window)
+            done_in = _add(done_in, sampled)
+            moved_in = _add(
+                moved_in, _sample(rows, "bytes", part.window) if bytes_each is None else sampled * bytes_each
             )
     if not is_there:
         return None
@@ -284,7 +284,7 @@ def _direction(name: str, parts: Sequence[_Part], runtime_ns: int, percentiles: 
     return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, samples, is_sum)
 
 
-def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
+def _sample(rows: Rows, column: str, window: Span) -> FloatArray:
     """Give a rate of each whole half second of a window, from the intervals whose middle is in it."""
     whole = int((window.end_ns - window.begin_ns + _SLACK_NS) // _SAMPLE_NS)
     place = (rows.t_ns - rows.column("dt_ns") // 2 - window.begin_ns) // _SAMPLE_NS
@@ -293,7 +293,7 @@ def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
     return done * (1e9 / _SAMPLE_NS)
 
 
-def _added(one: FloatArray, other: FloatArray) -> FloatArray:
+def _add(one: FloatArray, other: FloatArray) -> FloatArray:
     """Add up what several jobs did in the same half seconds."""
     if len(one) < len(other):
         one, other = other, one

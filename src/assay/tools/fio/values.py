@@ -32,7 +32,7 @@ def size(text: str, kb_base: int = 1024) -> int:
     """Read a size in bytes; raises BadValueError for anything else, and for a negative or relative one."""
     number, is_percent = size_or_percent(text, kb_base)
     if is_percent:
-        raise BadValueError("a percentage has no equal here; give bytes")
+        raise BadValueError("a percentage is not supported; give bytes")
     return number
 
 
@@ -48,7 +48,7 @@ def signed_size(text: str, kb_base: int = 1024) -> tuple[int, bool]:
     """Read a size that may be below zero, and whether it is in per cent."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise BadValueError("is no size; write one as 4k, 1m or 2g")
+        raise BadValueError("is not a size; write it as 4k, 1m or 2g")
     sign, digits, unit = found.groups()
     number = int(digits, 16 if digits.lower().startswith("0x") else 10)
     if unit == "%":
@@ -65,18 +65,18 @@ def _power(unit: str, kb_base: int) -> int:
     other = 1000 if kb_base == 1024 else 1024
     if unit[0] in _UNITS and unit[1:] in {"", "b", "ib"}:
         return int((other if unit[1:] == "ib" else kb_base) ** (_UNITS.index(unit[0]) + 1))
-    raise BadValueError(f"has the unit '{unit[:20]}', which no size has; use k, m, g, t or p")
+    raise BadValueError(f"has the unknown unit '{unit[:20]}'; use k, m, g, t or p")
 
 
 def time_us(text: str, *, is_seconds: bool) -> int:
     """Read a time in microseconds; without a unit it is in seconds, or in microseconds."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise BadValueError("is no time; write one as 500ms, 30s or 2m")
+        raise BadValueError("is not a time; write it as 500ms, 30s or 2m")
     digits, unit = int(found[1]), found[2].lower()
     factor = (US_PER_S if is_seconds else 1) if not unit else _TIMES_US.get(unit)
     if factor is None:
-        raise BadValueError(f"has the unit '{unit[:20]}', which no time has; use us, ms, s, m, h or d")
+        raise BadValueError(f"has the unknown unit '{unit[:20]}'; use us, ms, s, m, h or d")
     if digits * factor > 366 * _TIMES_US["d"]:
         raise BadValueError("is longer than a year")
     return digits * factor
@@ -87,9 +87,9 @@ def whole(text: str, least: int = 0, most: int = MOST) -> int:
     try:
         number, is_percent = signed_size(text)
     except BadValueError:
-        raise BadValueError(f"is no whole number from {least} to {most}") from None
+        raise BadValueError(f"must be a whole number from {least} to {most}") from None
     if is_percent or not least <= number <= most:
-        raise BadValueError(f"is no whole number from {least} to {most}")
+        raise BadValueError(f"must be a whole number from {least} to {most}")
     return number
 
 
@@ -101,7 +101,7 @@ def percentage(text: str, most: int = 100) -> int:
 def real(text: str) -> float:
     """Read a decimal number."""
     if not _REAL.fullmatch(text.strip()):
-        raise BadValueError("is no decimal number")
+        raise BadValueError("is not a decimal number")
     return float(text)
 
 
@@ -130,7 +130,7 @@ def shares(text: str, kb_base: int) -> tuple[tuple[float, int], ...]:
     """
     parts = text.split(":")
     if len(parts) > _MOST_SHARES:
-        raise BadValueError(f"has {len(parts)} sizes; {_MOST_SHARES} are the most")
+        raise BadValueError(f"has {len(parts)} sizes; the limit is {_MOST_SHARES}")
     found: list[tuple[int | None, int]] = []
     for part in parts:
         bytes_of, separator, share = part.partition("/")

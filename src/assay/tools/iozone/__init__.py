@@ -7,7 +7,7 @@ from typing import ClassVar
 from assay import __version__
 from assay.plan import Origin, Plan
 from assay.targets import Need
-from assay.tools.front_end import Door, FrontEnd, HostsAsked
+from assay.tools.front_end import FrontEnd, HostsAsked, RunContext
 from assay.tools.iozone import banner, checks
 from assay.tools.iozone.options import client_file, options_of, parse
 from assay.tools.iozone.plan import to_plan
@@ -52,7 +52,7 @@ class IOzone(FrontEnd[Settings]):
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
     --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE, --require-trust LEVEL,
-    --wait-quiet TIME. The data lies in Assay's folder beside FILE, and findings go to standard error.
+    --wait-quiet TIME. The data lies in Assay's folder next to FILE, and findings go to standard error.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "iozone"
@@ -61,13 +61,13 @@ class IOzone(FrontEnd[Settings]):
     help_words = frozenset({"--help", "-h"})
     room_cure = "ask for smaller files"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
-        """Print the version, or read the file of -+m, and carry the words out as one run."""
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
+        """Print the version, or read the file of -+m, and execute the words as one run."""
         if "-v" in words:
-            door.say(banner.version_text(__version__))
+            context.write(banner.version_text(__version__))
             return 0
         named = client_file(options_of(words))
-        return door.measure(words, read_files(self.name, [named] if named else [], "file of clients"))
+        return context.measure(words, read_files(self.name, [named] if named else [], "file of clients"))
 
     def hosts(self, settings: Settings) -> HostsAsked | None:
         """Name the clients of -+m that have children."""

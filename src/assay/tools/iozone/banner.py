@@ -1,4 +1,4 @@
-"""What stands above the numbers: who printed this, when, with which options."""
+"""The lines above the numbers: program, time and options."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -26,12 +26,12 @@ def text(run: "RunRecord", settings: Settings) -> str:
         f"Command line used: {command_line(settings)}",
         *_after(settings),
     ]
-    return _indented(lines)
+    return _indent(lines)
 
 
 def version_text(version: str) -> str:
     """Print what `-v` does: the first lines of each output."""
-    return _indented(_head(version))
+    return _indent(_head(version))
 
 
 def _head(version: str) -> list[str]:
@@ -43,13 +43,13 @@ def _head(version: str) -> list[str]:
     ]
 
 
-def _indented(lines: Iterable[str]) -> str:
+def _indent(lines: Iterable[str]) -> str:
     return "".join(f"\t{line}\n" if line else "\n" for line in lines)
 
 
 def command_line(settings: Settings) -> str:
     """Give the command line as IOzone repeats it."""
-    # The name of a file of clients, without what stood in it.
+    # The name of a file of clients, without its content.
     return " ".join(("iozone", *(word.split("\n", 1)[0] for word in settings.arguments)))
 
 

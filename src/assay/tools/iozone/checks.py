@@ -19,13 +19,13 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
             folder = set_folder(plan, file_set)
             if not folder.is_dir():
                 raise InputError(
-                    f"iozone: there is no file of this size to work on ({folder}); add -i 0, or run with -i 0 and -w"
+                    f"iozone: no file of this size exists ({folder}); add -i 0, or run with -i 0 and -w"
                     " before, which leaves it"
                 )
 
 
 def needs(settings: Settings, plan: Plan) -> Iterator[Need]:
-    """Say what the tests write: the engine itself looks at the files that it lays out."""
+    """List what the tests write: the engine itself checks the files that it lays out."""
     if not needs_file(settings) and settings.clients is None:
         for target, directory in directories(plan).items():
             yield Need(directory, _most_bytes(plan, target))

@@ -1,7 +1,7 @@
-"""Which clients does `-+m FILE` name, and how many children has each?
+"""Read the clients of `-+m FILE`, and the children of each.
 
 A line is `host directory program`, a child each, as far as `-t` goes; what begins with `#`, and what is empty, is
-passed over. Here a client is a worker that Assay starts on the host, so that the program's path says nothing.
+passed over. Here a client is a worker that Assay starts on the host, so the program's path is ignored.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ class Clients:
     lines: tuple[Line, ...]
 
     def hosts(self, children: int) -> tuple[str, ...]:
-        """Name those that so many children are on, each once."""
+        """Name those that N children run on, each once."""
         return tuple(dict.fromkeys(line.host for line in self.lines[:children]))
 
     def directories(self, children: int) -> dict[str, Path]:
@@ -38,7 +38,7 @@ class Clients:
         return {line.host: Path(line.directory) for line in self.lines[:children]}
 
     def children_of_each(self, children: int) -> int:
-        """Say how many of so many children each host has.
+        """Count the children of each host, of N.
 
         Raises:
             InputError: the lines do not suffice, or the hosts do not have as many each, in one directory.
@@ -62,25 +62,25 @@ class Clients:
 
 
 def clients_in(name: str, text: str) -> Clients:
-    """Read what stands in a file; raises InputError."""
+    """Read a file; raises InputError."""
     if text.count("\n") > _MOST_LINES:
         raise InputError(f"iozone: {OPTION} {cut(name)}: has more than {_MOST_LINES} lines, those without a client too")
-    lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
+    lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _has_client(line)]
     if not lines:
         raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
     if len(lines) > _MOST_LINES:
-        raise InputError(f"iozone: {OPTION} {cut(name)}: {len(lines)} lines; {_MOST_LINES} clients are the most")
+        raise InputError(f"iozone: {OPTION} {cut(name)}: {len(lines)} lines; the limit is {_MOST_LINES} clients")
     return Clients(tuple(lines))
 
 
-def _is_said(line: str) -> bool:
+def _has_client(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def _line(name: str, number: int, line: str) -> Line:
     where = f"iozone: {cut(name)}:{number}"
     if len(line) > _LONGEST_LINE:
-        raise InputError(f"{where}: the line has more than {_LONGEST_LINE} letters")
+        raise InputError(f"{where}: the line has more than {_LONGEST_LINE} characters")
     words = line.split()
     if len(words) == 4:
         raise InputError(
@@ -90,5 +90,5 @@ def _line(name: str, number: int, line: str) -> Line:
         raise InputError(f"{where}: a line is 'host directory program'")
     directory = PurePosixPath(words[1])
     if not directory.is_absolute() or "\0" in words[1]:
-        raise InputError(f"{where}: '{cut(words[1])}' is no absolute directory")
+        raise InputError(f"{where}: '{cut(words[1])}' is not an absolute directory")
     return Line(words[0], directory)

@@ -1,6 +1,6 @@
 """The tests of IOzone and the columns of its table, in its order.
 
-A test has a number (`-i`) and one or two columns: most are done twice. What each does to its file stands in `work.py`.
+A test has a number (`-i`) and one or two columns: most are done twice. What each does to its file is in `work.py`.
 """
 
 import dataclasses

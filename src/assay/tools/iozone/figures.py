@@ -1,7 +1,7 @@
 """IOzone's surfaces, drawn: file size by record size, the rate as colour with its number in the cell; children as bars.
 
 One map a test, all on one colour scale, so that tests can be compared. A cell that was left out is white (METHOD 6.2,
-lesson 6). The three-dimensional surface that people know from spreadsheets hides what is behind it, so it is folded up
+lesson 6). The three-dimensional surface that spreadsheets draw hides what is behind it, so it is folded up
 below its map.
 """
 
@@ -47,22 +47,22 @@ class _Numbers:
 
     values: dict[Cell, float]
     doubted: dict[Cell, bool]
-    """Cells that are less than trusted, and whether their numbers stand all the same."""
+    """Cells that are less than trusted, and whether their numbers are used all the same."""
 
-    def stands(self, cell: Cell) -> bool:
+    def is_usable(self, cell: Cell) -> bool:
         return self.doubted.get(cell, True)
 
     def marked(self, cell: Cell) -> str:
-        """Print a number; one that is weak has a ring, one that is not to be trusted stands in brackets."""
+        """Print a number; one that is weak has a ring, one that is not to be trusted is in brackets."""
         number = format_number(self.values.get(cell))
         return number if cell not in self.doubted else f"{number}°" if self.doubted[cell] else f"({number})"
 
-    def marks_told(self) -> str:
-        """Say what the marks mean that are there."""
-        weak, bad = sum(self.doubted.values()), sum(not stands for stands in self.doubted.values())
+    def mark_legend(self) -> str:
+        """Explain the marks in use."""
+        weak, bad = sum(self.doubted.values()), sum(not is_usable for is_usable in self.doubted.values())
         marks = [f" °: weak ({weak} cells)."] if weak else []
         marks += [f" Grey and in brackets: not to be trusted ({bad} cells)."] if bad else []
-        return "".join(marks) + (" The warnings say why." if marks else "")
+        return "".join(marks) + (" The warnings give the reasons." if marks else "")
 
 
 def _surfaces(measured: Measured, doubts: Doubts) -> Iterator[Figure]:
@@ -115,7 +115,7 @@ def _surface(
     words = (
         f"{name.capitalize()}: {len(values)} cells of {unit} by file size and record size. Lowest"
         f" {format_number(values[low])} with {_cell_words(low)}; highest {format_number(values[high])} with"
-        f" {_cell_words(high)}.{numbers.marks_told()}"
+        f" {_cell_words(high)}.{numbers.mark_legend()}"
     )
     rows = [
         (_size(file_kib), *(numbers.marked(Cell(file_kib, record_kib)) for record_kib in sizes)) for file_kib in files
@@ -124,7 +124,7 @@ def _surface(
         slug=f"iozone-{column.key}",
         title=f"{name}: {unit} by file and record size",
         caption="Higher is darker; all tests share the scale of colours. Blank: left out."
-        + numbers.marks_told()
+        + numbers.mark_legend()
         + timing,
         alt_text=words,
         chart=_map(numbers, files, sizes, domain, unit),
@@ -141,8 +141,8 @@ def _map(numbers: _Numbers, files: list[int], sizes: list[int], domain: tuple[fl
             "record": _size(cell.record_kib),
             "value": value,
             "label": numbers.marked(cell),
-            "ink": theme.ON_DARK_FILL if numbers.stands(cell) and value > middle else theme.ON_LIGHT_FILL,
-            "stands": numbers.stands(cell),
+            "ink": theme.ON_DARK_FILL if numbers.is_usable(cell) and value > middle else theme.ON_LIGHT_FILL,
+            "usable": numbers.is_usable(cell),
         }
         for cell, value in numbers.values.items()
     )
@@ -153,9 +153,9 @@ def _map(numbers: _Numbers, files: list[int], sizes: list[int], domain: tuple[fl
         y=vl.Y("file:O", title="file size", sort=[_size(size) for size in files]),
     )
     tooltip = [vl.Tooltip("file:N"), vl.Tooltip("record:N"), vl.Tooltip("label:N", title=unit)]
-    known = base.transform_filter("datum.stands").mark_rect()
+    known = base.transform_filter("datum.usable").mark_rect()
     filled = known.encode(color=vl.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
-    grey = base.transform_filter("!datum.stands").mark_rect(color=theme.OUTSIDE).encode(tooltip=tooltip)
+    grey = base.transform_filter("!datum.usable").mark_rect(color=theme.OUTSIDE).encode(tooltip=tooltip)
     labels = base.mark_text(fontSize=10).encode(text=vl.Text("label:N"), color=vl.Color("ink:N", scale=None))
     return Layered([filled, grey, labels], _CELL_PX * len(files), independent_colours=True)
 

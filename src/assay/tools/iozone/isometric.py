@@ -1,6 +1,6 @@
-"""A matrix of rates as a surface in space: the picture that people know from spreadsheets, as SVG that needs no script.
+"""A matrix of rates as a surface in space: the picture that spreadsheets draw, as SVG that needs no script.
 
-Sizes stand at equal distances, record sizes to the right and file sizes to the left; both grow towards the reader. The
+Sizes are at equal distances, record sizes to the right and file sizes to the left; both grow towards the reader. The
 height is the rate on a scale from 0, and the colour that of the map: a patch has that of its corners' mean. Patches are
 drawn from the back to the front, each over what lies behind it, so a hill hides what is behind it: the map has every
 number. A patch has the corners that were measured, three or four.
@@ -170,7 +170,7 @@ def _scale(surface: Surface, unit: str) -> Iterable[str]:
 
 
 def _sizes(surface: Surface, name_of: Callable[[int], str]) -> Iterable[str]:
-    """Name the sizes along the two edges in front: all of them, or every second one where they stand close."""
+    """Name the sizes along the two edges in front: all of them, or every second one where they are close."""
     last_file, last_size = len(surface.files) - 1, len(surface.sizes) - 1
     every = 1 if surface.step * _DOWN_PX >= _LINE_PX else 2
     for size in range(0, last_size + 1, every):

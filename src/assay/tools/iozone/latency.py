@@ -1,6 +1,6 @@
 """The latency files of -Q: where in the file, how long, how much.
 
-A line is a record, as the engine told it (`laps`). With -H and -k, where several are in flight and none is told by
+A line is a record, as the engine reported it (`laps`). With -H and -k, where several are in flight and none is reported by
 itself, it is an interval of the run: its first offset, the mean latency of its records, their size. The files are
 appended to, as IOzone does.
 """
@@ -24,8 +24,8 @@ def files(measured: Measured) -> list[OutputFile]:
     """Make the files of the tests that were done."""
     made = []
     laps: dict[int, list[events.Laps]] = {}
-    for told in measured.record.all(events.Laps):
-        laps.setdefault(told.phase_index, []).append(told)
+    for shown in measured.record.all(events.Laps):
+        laps.setdefault(shown.phase_index, []).append(shown)
     for column in measured.settings.measured():
         parts = [
             _part(phase, column.key, cell, laps)
@@ -38,9 +38,9 @@ def files(measured: Measured) -> list[OutputFile]:
 
 
 def _each(laps: Iterable[events.Laps]) -> Iterator[tuple[int, float]]:
-    """Number and latency of each record, as far as it was told and did not fail."""
-    for told in laps:
-        numbered = zip(told.number, told.latency_ns, strict=True)
+    """Number and latency of each record, as far as it was reported and did not fail."""
+    for shown in laps:
+        numbered = zip(shown.number, shown.latency_ns, strict=True)
         yield from ((number, ns) for number, ns in numbered if ns is not None)
 
 

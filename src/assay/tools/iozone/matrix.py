@@ -1,7 +1,7 @@
-"""Which file and record sizes does a command line ask for?
+"""Compute the file and record sizes of a command line.
 
 Sizes are in KiB, as IOzone counts. The automatic mode doubles both; above 16 MiB it leaves out the small records (the
-crossover) unless something says otherwise.
+crossover) by default.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Matrix:
-    """Sizes as asked for; 0 where the command line says nothing."""
+    """Sizes as asked for; 0 where the command line has none."""
 
     is_auto: bool = False
     all_records: bool = False
@@ -93,7 +93,7 @@ class Matrix:
         return file_kib > CROSSOVER_FILE_KIB and record_kib < CROSSOVER_RECORD_KIB
 
     def check(self) -> None:
-        """Raise InputError where the sizes leave nothing, or not what they say, to be measured."""
+        """Raise InputError where the sizes leave nothing to measure, or contradict each other."""
         largest_record_kib = max((*self.records_kib, self.largest_record_kib, self.smallest_record_kib))
         if largest_record_kib > LARGEST_RECORD_KIB:
             raise InputError(

@@ -1,6 +1,6 @@
 """The words that measure one cell of a matrix alone: the same tests in the same order on the same file, of one size each.
 
-The phases of a cell are called alike in both, `write-64-4`, so its results stand beside those of the whole matrix.
+The phases of a cell are called alike in both, `write-64-4`, so its results compare with those of the whole matrix.
 """
 
 import re
@@ -12,7 +12,7 @@ from assay.tools.iozone.options import options_of
 
 _OF_SIZES: Final = frozenset({"a", "z", "n", "g", "y", "q", "s", "r", "+x"})
 _WITH_FILES: Final = frozenset({"b", "Q"})
-"""Options that write files beside the text: those of the whole matrix would be replaced by those of a cell."""
+"""Options that write output files: those of the whole matrix would be replaced by those of a cell."""
 _CHILDREN: Final = frozenset({"t", "l", "u"})
 _LABEL = re.compile(r"[a-z]+(?:-[a-z]+)*-(\d{1,13})-(\d{1,13})/")
 
@@ -27,11 +27,11 @@ def words_of_cell(words: Sequence[str], cell: Cell) -> tuple[str, ...] | None:
     """Give the words for one cell, without the program's name.
 
     Args:
-        words: Of the whole matrix; they have been carried out.
+        words: Of the whole matrix; they have been executed.
         cell: Which of them.
 
     Returns:
-        None where a cell cannot be measured alone: there are several children, or files are written beside the text.
+        None where a cell cannot be measured alone: there are several children, or output files are written.
 
     Raises:
         InputError: the words are none of IOzone.

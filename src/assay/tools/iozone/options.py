@@ -2,7 +2,7 @@
 
 Options are short, may be bundled (`-Rab out.xls`), and come in a second alphabet after `-+`. What IOzone refuses is
 refused here with the reason; what it takes and silently does otherwise (a size that is no number, an argument that is no
-option, a test that it does not have) is refused too. What has no equal here is refused, unless no number depends on it.
+option, a test that it does not have) is refused too. What is not supported is refused, unless it does not change the load.
 """
 
 import dataclasses
@@ -17,8 +17,8 @@ from assay.tools.arguments import cut, digits
 from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
+from assay.tools.iozone.not_supported import NOT_SUPPORTED, NOTICES
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
-from assay.tools.iozone.without_equal import NOTICES, WITHOUT_EQUAL
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.option_meaning import Noted, Refused
 from assay.units import KIB
@@ -39,7 +39,7 @@ def parse(arguments: Sequence[str], files: Files = NO_FILES) -> Settings:
     """Read an argument list, without the program's name, and the file of clients that it names.
 
     Raises:
-        InputError: the list cannot be carried out as it says; the text says what is wrong and what would be right.
+        InputError: the list is not supported; the text has the fault and the cure.
     """
     check_count(arguments, "iozone")
     reader = _Reader(list(arguments))
@@ -47,7 +47,7 @@ def parse(arguments: Sequence[str], files: Files = NO_FILES) -> Settings:
     settings = reader.settings()
     if (named := client_file(reader.taken)) is not None:
         if named not in files:
-            raise InputError(f"iozone: -+m: the file of clients '{cut(named)}' is not there")
+            raise InputError(f"iozone: -+m: the file of clients '{cut(named)}' does not exist")
         settings = dataclasses.replace(settings, clients=clients_in(named, files[named]))
     _check(settings, reader)
     settings.matrix.check()
@@ -92,36 +92,38 @@ class _Reader:
         while self._rest:
             word = self._rest.pop(0)
             if not word.startswith("-") or word == "-":
-                raise InputError(f"iozone: '{word}' is no option; every argument begins with '-' or follows its option")
-            letters = word[1:]
-            while letters:
-                letter, letters = letters[0], letters[1:]
-                name = "+" + letters[:1] if letter == "+" else letter
-                letters = letters[1:] if letter == "+" else letters
-                letters = self._option(name, letters)
+                raise InputError(
+                    f"iozone: '{word}' is not an option; every argument begins with '-' or follows its option"
+                )
+            characters = word[1:]
+            while characters:
+                character, characters = characters[0], characters[1:]
+                name = "+" + characters[:1] if character == "+" else character
+                characters = characters[1:] if character == "+" else characters
+                characters = self._option(name, characters)
 
     def _option(self, name: str, attached: str) -> str:
-        """Carry one option out; gives what is left of its word."""
+        """Apply one option; returns the rest of its word."""
         self.seen.add(name)
         self.taken.append((name, ()))
-        match WITHOUT_EQUAL.get(name):
+        match NOT_SUPPORTED.get(name):
             case Refused(why):
                 raise InputError(f"iozone: -{name} {why}")
             case Noted(why):
-                self._say(NOTICES.get(name, ""))
+                self._add_notice(NOTICES.get(name, ""))
                 self._left_out.append((f"-{name}", why))
                 return attached
         if name in _FLAGS:
             field, value, notice = _FLAGS[name]
             self.values[field] = value
-            self._say(notice)
+            self._add_notice(notice)
             return attached
         if name == "F":
             self._child_files()
             return attached
         if name not in _VALUED:
-            told = name + attached if name == "-" else name
-            raise InputError(f"iozone: -{told} is no option of IOzone; 'assay iozone --help' lists them")
+            shown = name + attached if name == "-" else name
+            raise InputError(f"iozone: -{shown} is not an option of IOzone; 'assay iozone --help' lists them")
         value, attached = self._argument(name, attached)
         _VALUED[name](self, value)
         return attached
@@ -133,7 +135,7 @@ class _Reader:
         self.taken[-1] = (name, (value,))
         return value, ""
 
-    def _say(self, notice: str) -> None:
+    def _add_notice(self, notice: str) -> None:
         if notice:
             self._notices.append(notice)
 
@@ -142,16 +144,16 @@ class _Reader:
     def file_size(self, text: str) -> None:
         size_kib = _kib("s", text) or 512
         self._files.append(size_kib)
-        self._say(f"File size set to {size_kib} kB")
+        self._add_notice(f"File size set to {size_kib} kB")
 
     def record_size(self, text: str) -> None:
         size_kib = _kib("r", text) or 4
         self._records.append(size_kib)
-        self._say(f"Record Size {size_kib} kB")
+        self._add_notice(f"Record Size {size_kib} kB")
 
     def bound(self, name: str, text: str, field: str, notice: str) -> None:
         self.sizes[field] = _kib(name, text)
-        self._say(notice.format(self.sizes[field]))
+        self._add_notice(notice.format(self.sizes[field]))
 
     def test(self, text: str) -> None:
         number = _number("i", text)
@@ -167,14 +169,14 @@ class _Reader:
 
     def number(self, name: str, text: str, field: str, notice: str = "", default: int = 0) -> None:
         self.values[field] = _number(name, text) or default
-        self._say(notice.format(self.values[field]))
+        self._add_notice(notice.format(self.values[field]))
 
     def depth(self, name: str, text: str, notice: str) -> None:
         depth = _number(name, text)
         if depth < 1:
             raise InputError(f"iozone: -{name} {text}: at least 1 record is in flight")
         self.values["depth"] = depth
-        self._say(notice.format(depth))
+        self._add_notice(notice.format(depth))
 
     def file(self, text: str) -> None:
         if "F" in self.seen:
@@ -187,7 +189,7 @@ class _Reader:
     def verify(self, text: str) -> None:
         _number("V", text)
         self.values["verify"] = True
-        self._say("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
+        self._add_notice("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
 
     def factor(self, text: str) -> None:
         self.sizes["factor"] = _number("+x", text)
@@ -199,7 +201,7 @@ class _Reader:
         if not 1 <= percent <= 100:
             raise InputError(f"iozone: -+p {text}: a share in per cent lies between 1 and 100")
         self.values["mix_readers_percent"] = percent
-        self._say(f"Percent read in mix test is {percent}")
+        self._add_notice(f"Percent read in mix test is {percent}")
 
     def _child_files(self) -> None:
         if "f" in self.seen:
@@ -263,7 +265,7 @@ def _kib(name: str, text: str) -> int:
             f"iozone: -{name} {cut(text)}: write a number of KiB, or one with k, m or g after it, such as 64k or 1g"
         )
     if count * _UNITS_KIB[unit] * KIB > NUMBERS["size"].most:
-        raise InputError(f"iozone: -{name} {text}: 4 EiB are the most")
+        raise InputError(f"iozone: -{name} {text}: the limit is 4 EiB")
     return count * _UNITS_KIB[unit]
 
 
@@ -304,7 +306,7 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
     "+B": ("mix_sequential", True, ">>> Sequential Mixed workload. <<<"),
     "+k": ("constant_total", True, ""),
 }
-"""Options without a value: field, value, and what the text says of them."""
+"""Options without a value: field, value, and the line that IOzone prints."""
 
 _VALUED: dict[str, Callable[[_Reader, str], None]] = {
     "s": _Reader.file_size,
@@ -341,8 +343,8 @@ def _check(settings: Settings, reader: _Reader) -> None:
     if settings.is_throughput:
         _check_throughput(settings, seen)
     elif settings.files:
-        raise InputError("iozone: -F names the files of several children; say how many with -t before it")
-    _check_ways(settings, seen)
+        raise InputError("iozone: -F names the files of several children; give their number with -t before it")
+    _check_modes(settings, seen)
     _check_tests(settings)
     if settings.clients is not None:
         _check_clients(settings)
@@ -364,7 +366,7 @@ def _check_clients(settings: Settings) -> None:
 
 
 def reads_in_mix(settings: Settings, child: int, count: int) -> bool:
-    """Say whether child `child` of `count` reads in the mixed test."""
+    """Whether child `child` of `count` reads in the mixed test."""
     if settings.mix_readers_percent is not None:
         return child < count * settings.mix_readers_percent / 100
     return child % 2 == 0
@@ -377,12 +379,12 @@ def _check_tests(settings: Settings) -> None:
     if settings.is_throughput and settings.asked_tests & VECTORED_TESTS:
         raise InputError("iozone: tests 11 and 12 have no throughput form; leave -t, -l and -u out")
     if not settings.is_throughput and settings.asked_tests == {MIXED_TEST}:
-        raise InputError("iozone: test 8 mixes the work of several children: say how many with -t")
+        raise InputError("iozone: test 8 mixes the work of several children: give their number with -t")
     if not (settings.loads() if settings.is_throughput else settings.columns()):
         raise InputError("iozone: none of the tests asked for is possible with the other options; look at -i")
 
 
-def _check_ways(settings: Settings, seen: set[str]) -> None:
+def _check_modes(settings: Settings, seen: set[str]) -> None:
     """Refuse ways of I/O that exclude each other."""
     if {"H", "k"} <= seen:
         raise InputError("iozone: -H and -k are two ways of asynchronous I/O; choose one")

@@ -1,7 +1,7 @@
 """The Plan of an IOzone command line.
 
 One phase a test and cell of the matrix, or a test and number of children in the throughput mode: `single.py` and
-`throughput.py` make them. `matrix.py` has the sizes, `columns.py` knows the tests, `work.py` says what a test does to its
+`throughput.py` make them. `matrix.py` has the sizes, `columns.py` has the tests, `work.py` what a test does to its
 file.
 """
 
@@ -27,7 +27,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Pl
         directory: Where relative names begin: the working directory.
 
     Raises:
-        InputError: it cannot be carried out as it says.
+        InputError: it is not supported.
     """
     made = throughput.parts(settings, directory) if settings.is_throughput else single.parts(settings, directory)
     return plan.Plan(
@@ -38,18 +38,16 @@ def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Pl
         file_sets=made.file_sets,
         phases=made.phases,
         sample_interval_s=FINE_INTERVAL_S if settings.latency_files else SAMPLE_INTERVAL_S,
-        untranslated=_untranslated(settings),
+        untranslated=_list_deviations(settings),
     )
 
 
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
+def _list_deviations(settings: Settings) -> tuple[plan.Untranslated, ...]:
     found = [plan.Untranslated(what=what, why=why) for what, why in settings.left_out]
     if settings.mmap_flushes and not settings.mmap:
         found.append(plan.Untranslated(what="-G", why="without -B nothing is mapped, and nothing to flush"))
     if settings.latency_files and settings.depth > 1:
-        why = (
-            "records in flight together are not told one by one: the files have a line for each interval, with its mean"
-        )
+        why = "records in flight together are not recorded one by one: the files have a line for each interval"
         found.append(plan.Untranslated(what="-Q", why=why))
     if settings.clients is not None and settings.stonewall:
         why = "the children of a client stop with its first, not with the first of all clients; with -x each ends by itself"

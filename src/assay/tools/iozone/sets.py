@@ -34,7 +34,7 @@ def targets_of(directories: Iterable[Path]) -> dict[Path, plan.Target]:
 
 
 def folder_of(file: PurePosixPath, cell: Cell) -> str:
-    """Name the folder that stands for a file, one for each size: `iozone.tmp-1048576`."""
+    """Name the folder that represents a file, one for each size: `iozone.tmp-1048576`."""
     plain = re.sub(r"[^\w.-]", "_", file.name).lstrip(".")
     return f"{plain or 'iozone'}-{cell.file_bytes}"
 

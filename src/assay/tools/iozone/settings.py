@@ -73,7 +73,7 @@ class Settings:
     sheet: str = ""
     """-b: file of the worksheet."""
     notices: tuple[str, ...] = ()
-    """What the text says of the options, in their order."""
+    """The lines that IOzone prints for the options, in their order."""
     cache_kib: int = 1024
     cache_line_bytes: int = 32
     left_out: tuple[tuple[str, str], ...] = ()
@@ -85,7 +85,7 @@ class Settings:
         return bool(self.counts)
 
     def children_of_each(self, count: int) -> int:
-        """Say how many of so many children a client has: all, where there are no clients."""
+        """Count the children of a client, of N: all, where there are no clients."""
         return count if self.clients is None else self.clients.children_of_each(count)
 
     @property
@@ -135,7 +135,7 @@ class Settings:
         return tuple(load for load in chosen if self.retest or load.key not in {"rewrite", "reread"})
 
     def output_files(self) -> tuple[str, ...]:
-        """Names of the files that are written beside the text: the worksheet of -b, the latency files of -Q."""
+        """Names of the output files: the worksheet of -b, the latency files of -Q."""
         followed = self.measured() if self.latency_files else ()
         names = (self.sheet, *(column.latency_file for column in followed))
         return tuple(name for name in names if name)

@@ -1,4 +1,4 @@
-"""The throughput mode: as many children as -t says, each with a file of its own; every test is a phase.
+"""The throughput mode: -t children, each with a file of its own; every test is a phase.
 
 The children of a test start together and, but for -x, stop when the first is done. A stopped writer leaves a short file,
 which the later tests could not read: so after the first test the files are laid out anew, and whole.
@@ -65,7 +65,7 @@ def cell_of(settings: Settings, count: int) -> Cell:
 
 
 def phase_name(load: ThroughputTest, count: int) -> str:
-    """Name the phase of a test with so many children."""
+    """Name the phase of a test with N children."""
     return f"{load.key}-{count}"
 
 

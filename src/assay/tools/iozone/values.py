@@ -43,7 +43,7 @@ class Measured:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every phase of the Plan came to its end."""
+        """Whether every phase of the Plan finished."""
         ended = sum(phase.finished is not None for phase in self.phases.values())
         return ended == len(self.record.plan.phases) and not self._was_stopped
 
@@ -91,14 +91,14 @@ class Measured:
         return math.floor(amount / elapsed_s)
 
     def is_below_timer(self, cell: Cell) -> bool:
-        """Whether a test of a cell took less than IOzone's clock can tell."""
+        """Whether a test of a cell took less than IOzone's clock resolves."""
         phases = (self.phases.get(single.phase_name(column, cell)) for column in self.columns)
         return any(phase is not None and 0 < self.elapsed_s(phase, cell) < _TIMER_S for phase in phases)
 
     # -- throughput ----------------------------------------------------------------------------------------------------
 
     def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
-        """Give the numbers of a test with so many children; None where it was not ended."""
+        """Give the numbers of a test with N children; None where it was not ended."""
         phase = self.phases.get(throughput.phase_name(load, count))
         if phase is None or phase.finished is None:
             return None
@@ -127,7 +127,7 @@ class OverClients:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all clients came to the end."""
+        """Whether all clients finished."""
         return all(part.is_complete for part in self.parts)
 
     def value(self, column: Column, cell: Cell) -> int | None:
@@ -138,7 +138,7 @@ class OverClients:
         return math.floor((self.fold.time if self.settings.microseconds else self.fold.rate)(values))
 
     def is_below_timer(self, cell: Cell) -> bool:
-        """Whether a test of a cell took a client less than IOzone's clock can tell."""
+        """Whether a test of a cell took a client less than IOzone's clock resolves."""
         return any(part.is_below_timer(cell) for part in self.parts)
 
     def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
@@ -224,7 +224,7 @@ def sums_of(phase: PhaseRecord, settings: Settings, count: int) -> Sums:
     """Count a phase by children.
 
     The time of a child is that between its first and its last record, less its part of what was no call: the content of
-    writes is made between the calls, and -J computes there. That part is known for the children of a job together.
+    writes is made between the calls, and -J computes there. That part is measured for the children of a job together.
     """
     cell = throughput.cell_of(settings, count)
     done = workers(phase)

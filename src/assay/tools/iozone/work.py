@@ -25,7 +25,7 @@ CLOSE = "close"
 JITTER = "jitter"
 MSYNC = "msync"
 EACH = "each record"
-"""Group of one record that tells each of them by itself, for -Q; in no result."""
+"""Group of one record that reports each of them by itself, for -Q; in no result."""
 
 _HANDLE = 0
 """Slot of the file that a test makes."""
@@ -57,7 +57,7 @@ class Work:
     ) -> plan.Job:
         """Make the job of some children, each on a file of its own: one pass of its loop is the test."""
         settings, is_queued = self.settings, self.settings.depth > 1
-        actions = (Do(op=self._record(self._access())),) if is_queued else self._passed_once()
+        actions = (Do(op=self._record(self._access())),) if is_queued else self._pass_once()
         # Child i is bound to CPU `-P` + i.
         cpus = () if settings.first_cpu is None else tuple(settings.first_cpu + child for child in children)
         return plan.Job(
@@ -70,13 +70,13 @@ class Work:
             open=self._open_flags(),
             affinity=plan.Affinity(cpus=cpus),
             stop=plan.Stop(ops=self.cell.records) if is_queued else plan.Stop(passes=1),
-            timed=(self.column.key,) if is_queued else self._timed(),
+            timed=(self.column.key,) if is_queued else self._timed_names(),
         )
 
-    def _passed_once(self) -> tuple[Action, ...]:
+    def _pass_once(self) -> tuple[Action, ...]:
         return (*self._begin(), *self._timed_part(), *self._end())
 
-    def _timed(self) -> tuple[str, ...]:
+    def _timed_names(self) -> tuple[str, ...]:
         names = [self.column.key]
         names += [MSYNC] if self._flushes_each() else []
         names += [JITTER] if self._has_jitter() else []
@@ -118,8 +118,8 @@ class Work:
     def _timed_part(self) -> Iterator[Action]:
         for access, times in self._walks():
             record = Do(op=self._record(access))
-            told = plan.Group(name=EACH, actions=(record,), laps=True) if self.settings.latency_files else record
-            yield from self._repeated(times, self._one(told))
+            shown = plan.Group(name=EACH, actions=(record,), laps=True) if self.settings.latency_files else record
+            yield from self._repeat(times, self._one(shown))
 
     def _one(self, record: Action) -> tuple[Action, ...]:
         compute = plan.Think(seconds=Fixed(value=self.settings.compute_ms / 1000), burn=True)
@@ -134,7 +134,7 @@ class Work:
     def _flushes_each(self) -> bool:
         return self.settings.mmap and self.settings.mmap_flushes and self.column.is_write
 
-    def _repeated(self, times: int, actions: tuple[Action, ...]) -> Iterator[Action]:
+    def _repeat(self, times: int, actions: tuple[Action, ...]) -> Iterator[Action]:
         if not self._has_jitter():
             yield Repeat(times=times, actions=actions)
             return

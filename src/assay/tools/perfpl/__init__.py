@@ -32,7 +32,7 @@ class PerfPl(FrontEnd[Settings]):
                      as with every command that measures
 
     Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
-    says the same exactly, the warm-up apart. Numbers of the two modes do not compare. See docs/tools/perfpl.md.
+    has the exact values, without the warm-up. Numbers of the two modes do not compare. See docs/tools/perfpl.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "perfpl"

@@ -33,8 +33,8 @@ def iteration_figures(
     Args:
         numbers: Iterations, from 1.
         rates: MiB/s of each, by the engine's clock.
-        warm_up: How many of the first stand apart from the level that lasts.
-        words: What is said of the rates.
+        warm_up: How many of the first differ from the final level.
+        words: The description of the rates.
         total: Total work by total time, MiB/s.
         parts: Mean latency in ns of each operation, by iteration.
         writes_per_file: Writes of each file: a file has one of every other operation.
@@ -67,7 +67,7 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
         y=y, text=vl.Text("label:N")
     )
     name = base.mark_text(color=theme.INK, **label).encode(y=y, text=vl.Text("label:N"))
-    grey = f" Grey: the first {warm_up}, which stand apart." if warm_up else ""
+    grey = f" Grey: the first {warm_up}, which differ from the rest." if warm_up else ""
     return Figure(
         slug="perfpl-iterations",
         title="Rate of each iteration",
@@ -76,7 +76,7 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
         f" {format_number(float(rates.max()))} MiB/s. {words}",
         chart=Layered([bars, rule, halo, name], _HEIGHT_PX),
         table=Table(
-            ("Iteration", "MiB/s", "Stands apart"),
+            ("Iteration", "MiB/s", "Differs from the rest"),
             tuple(
                 (str(number), format_number(float(rate)), "yes" if at < warm_up else "no")
                 for at, (number, rate) in enumerate(zip(numbers, rates, strict=True))

@@ -1,11 +1,11 @@
-"""The output of perf.pl: its parameters, its table, and what the table cannot say.
+"""The output of perf.pl: its parameters, its table, and what the table cannot show.
 
     Block Count = BLOCKSPERFILE * TOTALFILES        Capacity = BLOCKSIZE * Block Count / 2^20
     MB/s = Capacity / Total Seconds                 Mb/s = 8 * MB/s
 
 Total Seconds are those of a clock of whole seconds, as the script reads it before and after: the second in which the last
 file was closed less that in which the first was begun. The last row is the arithmetic mean of its columns. What happened in
-less than a second has no rate on that clock. `beside` says the same by the engine's clock.
+less than a second has no rate on that clock. `stderr_notes` has the same by the engine's clock.
 """
 
 import shlex
@@ -43,7 +43,7 @@ COLUMNS = (
     "Transfer Rate (Mb/s)",
 )
 FEWEST_FOR_WARM_UP = 5
-"""Iterations that it takes to tell a warm-up from chance."""
+"""Iterations needed to distinguish a warm-up from chance."""
 _SEPARATOR = " | "
 _BITS = 8
 
@@ -146,8 +146,8 @@ class PerfPlOutput(Output[Settings]):
             for fold in Fold
         }
 
-    def beside(self) -> str:
-        """Say exact times, total work by total time, the warm-up, and what a file's time went into."""
+    def stderr_notes(self) -> str:
+        """Report exact times, total work by total time, the warm-up, and what a file's time went into."""
         found = self._found
         if not found.whole:
             return "No iteration wrote all its files.\n"
@@ -162,9 +162,9 @@ class PerfPlOutput(Output[Settings]):
         return "\n".join(lines)
 
     def brief(self) -> str:
-        """Say total work by total time, the warm-up, and what the table lacks, in one line."""
+        """Report total work by total time, the warm-up, and what the table omits, in one line."""
         if not self._found.whole:
-            return self.beside()
+            return self.stderr_notes()
         words = _rate_words(self._found, self.settings.capacity_bytes / MIB)
         return f"{' '.join(words)} Each iteration: 'assay show {self.run.run_id} --classic'.\n"
 
@@ -236,7 +236,7 @@ def _number(value: float | None, *, times: int = 1) -> str:
     return ABSENT if value is None else f"{value * times:.10g}"
 
 
-# -- what the table cannot say -----------------------------------------------------------------------------------------
+# -- what the table cannot show -----------------------------------------------------------------------------------------
 
 
 def _exact_heading(iteration: Iteration) -> str:
@@ -251,37 +251,39 @@ def _exact_row(iteration: Iteration, capacity: float) -> str:
 
 
 def _rate_words(found: Iterations, capacity: float) -> list[str]:
-    """Say what the rates are, first over all iterations, then without a warm-up, and of which there is none."""
+    """Report the rates, first over all iterations, then without a warm-up, and of which there is none."""
     seconds = np.array([iteration.seconds for iteration in found.whole])
     rates = capacity / seconds
     total = capacity * len(seconds) / float(seconds.sum())
-    said = [f"Total work by total time: {_rate(total)}. Mean of the rates: {_rate(float(rates.mean()))}."]
+    sentences = [f"Total work by total time: {_rate(total)}. Mean of the rates: {_rate(float(rates.mean()))}."]
     if len(seconds) > 1:
         deviation = float(rates.std(ddof=1) / rates.mean())
-        said[0] += f" Standard deviation of the rates: {100 * deviation:.1f} %."
-    said.append(warm_up_words(seconds, capacity))
+        sentences[0] += f" Standard deviation of the rates: {100 * deviation:.1f} %."
+    sentences.append(warm_up_words(seconds, capacity))
     blind = [iteration.number for iteration in found.whole if iteration.clock_seconds == 0]
     if blind:
-        said.append(
+        sentences.append(
             f"{len(blind)} of {len(seconds)} iterations began and ended in one second of the script's clock, so its table"
             f" has no rate for them ({ABSENT}) and no average."
         )
-    return said + [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+    return sentences + [f"Iteration {number} did not write all its files and is not counted." for number in found.cut]
 
 
 def _time_words(settings: Settings) -> list[str]:
-    """Say what is in the time of an iteration."""
+    """Report what is in the time of an iteration."""
     waits = "; the final sync is."
     if not settings.sync:
         flush = " but the fsync of each file." if settings.fsync else ": --fsync or --sync does."
         waits = f". Nothing waits for the data to reach storage{flush}"
-    said = [f"Making the directories before an iteration and deleting the files after it is not in the time{waits}"]
+    sentences = [
+        f"Making the directories before an iteration and deleting the files after it is not in the time{waits}"
+    ]
     if settings.mode == FORK:
-        said.append(
+        sentences.append(
             "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
             " storage that compresses or leaves out zeros does not store. --mode native has neither."
         )
-    return said
+    return sentences
 
 
 def _rate(mib_per_s: float) -> str:
@@ -289,7 +291,7 @@ def _rate(mib_per_s: float) -> str:
 
 
 def warm_up(seconds: FloatArray) -> int | None:
-    """Count the iterations before the times settled; None: they did not, or there are too few to tell."""
+    """Count the iterations before the times settled; None: they did not, or there are too few to decide."""
     if len(seconds) < FEWEST_FOR_WARM_UP:
         return None
     last = settled(find_levels(seconds, shortest=2))
@@ -297,19 +299,19 @@ def warm_up(seconds: FloatArray) -> int | None:
 
 
 def warm_up_words(seconds: FloatArray, capacity: float) -> str:
-    """Say which iterations were a warm-up, and what the rest came to, total work by total time."""
+    """Report which iterations were a warm-up, and the rate of the rest, total work by total time."""
     count = warm_up(seconds)
     if len(seconds) < FEWEST_FOR_WARM_UP:
-        return f"Fewer than {FEWEST_FOR_WARM_UP} iterations: whether the first ones were a warm-up cannot be told."
+        return f"Fewer than {FEWEST_FOR_WARM_UP} iterations: too few to detect a warm-up."
     if count is None:
         return "The times did not settle: no average of them describes a state of the system. Use more iterations."
     if count == 0:
-        return "No warm-up: the times stand at one level."
+        return "No warm-up: the times have one level."
     before, rest = float(seconds[:count].mean()), seconds[count:]
-    numbers = "Iteration 1 stands" if count == 1 else f"Iterations 1 to {count} stand"
+    numbers = "Iteration 1 differs" if count == 1 else f"Iterations 1 to {count} differ"
     why = "a warm-up" if before > rest.mean() else "faster, so a cache that filled, or the machine was quieter"
     return (
-        f"{numbers} apart ({why}): mean {format_seconds(before)}, then {format_seconds(float(rest.mean()))}. Without them"
+        f"{numbers} ({why}): mean {format_seconds(before)}, then {format_seconds(float(rest.mean()))}. Without them"
         f" {_rate(capacity * len(rest) / float(rest.sum()))}, total work by total time."
     )
 

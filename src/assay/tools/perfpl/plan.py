@@ -4,7 +4,7 @@ Each iteration is a phase: one worker makes every file, in order, one directory 
 before each; making its directories and deleting its files is not timed.
 
 The script runs one `dd` for each file, so its time is mostly that of making processes. Mode `fork` does the same, and
-`native` the same work without them: create, so many writes of a block, close, and incompressible content instead of
+`native` the same work without them: create, N writes of a block, close, and incompressible content instead of
 dd's zeros, which storage that compresses would not store. Numbers of the two do not compare, so the mode is always
 printed.
 """
@@ -34,11 +34,11 @@ def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Pl
         file_sets=(_file_set(settings),),
         phases=tuple(_phase(settings, number) for number in range(settings.iterations)),
         sample_interval_s=0.2,
-        untranslated=_untranslated(settings),
+        untranslated=_list_deviations(settings),
     )
 
 
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
+def _list_deviations(settings: Settings) -> tuple[plan.Untranslated, ...]:
     if settings.mode == FORK:
         return ()
     why = "files hold incompressible bytes instead of zeros, and no process is made for each of them"
@@ -98,7 +98,7 @@ def _program(settings: Settings) -> plan.Op:
         op=plan.OpKind.SPAWN,
         name=DD,
         file=plan.FromSet(set=_SET, pick=plan.New()),
-        # Known here alone: dd ends with 0 only if it wrote all its blocks.
+        # dd ends with 0 only if it wrote all its blocks.
         size=plan.Fixed(value=float(settings.file_bytes)),
         flags=plan.OpFlags(argv=settings.dd("{path}")),
     )

@@ -69,7 +69,7 @@ class Settings:
 
 
 def parse(argv: Sequence[str]) -> Settings:
-    """Read a command line; raises InputError for anything that cannot be carried out as meant."""
+    """Read a command line; raises InputError for anything that is not supported."""
     reader = Arguments("perfpl", USAGE)
     for name in ("BLOCKSIZE", "BLOCKSPERFILE", "TOTALFILES", "FILESPERDIR", "ITERATIONS"):
         reader.add_argument(name)
@@ -95,7 +95,7 @@ def parse(argv: Sequence[str]) -> Settings:
             " use more blocks per file"
         )
     if settings.file_bytes > NUMBERS["size"].most:
-        raise InputError(f"BLOCKSIZE and BLOCKSPERFILE make files of {settings.file_bytes} bytes; 4 EiB are the most")
+        raise InputError(f"BLOCKSIZE and BLOCKSPERFILE make files of {settings.file_bytes} bytes; the limit is 4 EiB")
     if settings.iterations > _MOST_ITERATIONS:
         raise InputError(f"ITERATIONS is {settings.iterations}; one run takes at most {_MOST_ITERATIONS}")
     return settings

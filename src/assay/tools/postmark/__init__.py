@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import FrontEnd, RunContext
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.postmark.commands import parse
 from assay.tools.postmark.conversation import Conversation, append
@@ -22,7 +22,7 @@ class PostMark(FrontEnd[Settings]):
     """PostMark: small files made, read, appended to and deleted, as a mail server does.
 
     FILE holds commands, one a line; without it .pmrc of the current directory is read, if it is there. What 'quit' does not
-    end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md says what
+    end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md lists what
     differs from the original.
 
     Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --strict, --name NAME, --tag TAG,
@@ -33,16 +33,16 @@ class PostMark(FrontEnd[Settings]):
     shims = ("postmark",)
     not_for_clients = (
         "its transactions are a list in a file of this machine, and lists are not handed to clients; run it on each, or use"
-        " a load that says its operations by rules, such as mail-server"
+        " a load that defines its operations by rules, such as mail-server"
     )
     room_cure = "set fewer or smaller files ('set number', 'set size'), or another location"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
         """Follow the commands of a file, then those of a prompt; each `run` is one."""
         if len(words) > 1:
             raise InputError(f"postmark {' '.join(words)}: give one file of commands, or none for a prompt")
-        conversation = Conversation(door)
-        door.say(f"{BANNER}\n")
+        conversation = Conversation(context)
+        context.write(f"{BANNER}\n")
         named = words[0] if words else OWN_FILE if Path(OWN_FILE).exists() else None
         if named is None or not conversation.read(named):
             conversation.prompt()
@@ -74,7 +74,7 @@ class PostMark(FrontEnd[Settings]):
         return (settings.report,) if settings.report else ()
 
     def check_outputs(self, settings: Settings) -> None:
-        """Look whether the report can be written, and say in PostMark's words that it cannot."""
+        """Check that the report can be written; print PostMark's error if not."""
         if settings.report:
             append(settings.report)
 

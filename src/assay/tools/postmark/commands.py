@@ -23,7 +23,7 @@ MOST_DIRECTORIES = 1_000_000
 MOST_WEIGHT = 10_000
 """A location is drawn from a table with as many entries."""
 ALIASES = {"?": "help", "exit": "quit"}
-"""Known at the prompt alone."""
+"""Allowed at the prompt alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class UnknownCommandError(InputError):
 
 
 def follow(line: str, settings: Settings) -> Settings | Request:
-    """Carry out one line; raises InputError for one that cannot be followed."""
+    """Execute one line; raises InputError for one that cannot be followed."""
     for name, _, action in COMMANDS:
         if line.startswith(name):
             return action(line[len(name) + 1 :], settings)
@@ -75,7 +75,7 @@ def follow(line: str, settings: Settings) -> Settings | Request:
 
 
 def meant(line: str) -> str:
-    """Read a line of the prompt, which knows more words."""
+    """Read a line of the prompt, which has more words."""
     word, blank, rest = line.partition(" ")
     return ALIASES.get(word, word) + blank + rest
 
@@ -107,9 +107,9 @@ def _number(field: str, refusal: str, most: int = LARGEST_NUMBER) -> Callable[[s
     def take(argument: str, settings: Settings) -> Settings:
         value = _positive(argument)
         if value is None:
-            raise InputError(f"Error: {refusal} ('{cut(argument)}' is no whole number above 0)")
+            raise InputError(f"Error: {refusal} ('{cut(argument)}' is not a whole number above 0)")
         if value > most:
-            raise InputError(f"Error: {refusal} ({value}; {most} is the most)")
+            raise InputError(f"Error: {refusal} ({value}; the limit is {most})")
         return _with(settings, field, value)
 
     return take
@@ -157,7 +157,7 @@ def _place(text: str) -> Location:
         return Location(directory=text.rstrip())
     if not 0 < weight <= MOST_WEIGHT:
         raise InputError(
-            f"Error: ignoring invalid weight '{last}' (a weight is a whole number above 0; {MOST_WEIGHT} is the most)"
+            f"Error: ignoring invalid weight '{last}' (a weight is a whole number above 0; the limit is {MOST_WEIGHT})"
         )
     return Location(directory=directory.rstrip(), weight=weight)
 
@@ -180,7 +180,7 @@ def _with(settings: Settings, field: str, value: object) -> Settings:
 COMMANDS: tuple[tuple[str, str, Callable[[str, Settings], Settings | Request]], ...] = (
     ("set size", "smallest and largest size of a new file, in bytes", _size),
     ("set number", "files that exist at the same time", _number("files", "invalid number of files", MOST_FILES)),
-    ("set seed", "where the random numbers begin", _number("seed", "invalid seed for random numbers")),
+    ("set seed", "seed of the random numbers", _number("seed", "invalid seed for random numbers")),
     (
         "set transactions",
         "transactions of a run",
@@ -206,10 +206,10 @@ COMMANDS: tuple[tuple[str, str, Callable[[str, Settings], Settings | Request]], 
         "verbose, or terse: one line of numbers",
         _choice("is_terse", "either 'verbose' or 'terse' required", {"terse": True, "verbose": False}),
     ),
-    ("run", "measures; the report goes to the end of a file where one is named", lambda text, _: Measure(text.strip())),
+    ("run", "measures; appends the report to a file if one is named", lambda text, _: Measure(text.strip())),
     ("load", "follows the commands of a file", lambda text, _: LoadCommands(text.strip())),
-    ("show", "says what is set; to the end of a file where one is named", lambda text, _: Show(text.strip())),
-    ("help", "lists the commands that begin so", _help),
+    ("show", "prints the settings; appends them to a file if one is named", lambda text, _: Show(text.strip())),
+    ("help", "lists the commands with this prefix", _help),
     ("quit", "ends", lambda _text, _settings: Quit()),
 )
 """Name, what it does, and how, in the order in which a line is compared with them."""

@@ -10,7 +10,7 @@ from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, Inp
 from assay.input_text import MOST_BYTES, read_text
 from assay.outputs import output
 from assay.tools.arguments import cut
-from assay.tools.front_end import Door
+from assay.tools.front_end import RunContext
 from assay.tools.postmark import commands
 from assay.tools.postmark.settings import Settings
 
@@ -23,12 +23,12 @@ _LONGEST_BYTES = 1 << 20
 class Conversation:
     """Commands and their answers, with what was set so far."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, context: RunContext) -> None:
         """Begin with PostMark's defaults."""
         self.settings = Settings()
         self.exit_code = MEASURED
-        self._door = door
-        self._say = door.say
+        self._context = context
+        self._print = context.write
         self._depth = 0
         self._lines = 0
 
@@ -42,7 +42,7 @@ class Conversation:
             raise InputError(
                 f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
             )
-        self._say(f"Reading configuration from file '{name}'\n")
+        self._print(f"Reading configuration from file '{name}'\n")
         self._depth += 1
         try:
             return any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
@@ -52,16 +52,16 @@ class Conversation:
     def prompt(self) -> None:
         """Follow what is typed, or piped in, until `quit` or the end of it."""
         is_typed = sys.stdin.isatty()
-        for number, line in enumerate(self._prompted(), start=1):
+        for number, line in enumerate(self._prompt_lines(), start=1):
             if is_typed:
                 if self._forgivingly(line):
                     return
             elif self._strictly("standard input", number, commands.meant(line)):
                 return
 
-    def _prompted(self) -> Iterable[str]:
+    def _prompt_lines(self) -> Iterable[str]:
         while True:
-            self._say(PROMPT)
+            self._print(PROMPT)
             sys.stdout.flush()
             line = sys.stdin.readline(MOST_BYTES)
             if not line:
@@ -72,21 +72,19 @@ class Conversation:
         """One line of a file or a pipe: nobody is there to see that it was not understood."""
         self._lines += 1
         if self._lines > _MOST_LINES:
-            raise FrontEndError(
-                source, number, f"these are more than {_MOST_LINES} lines, with those of files that are loaded"
-            )
+            raise FrontEndError(source, number, f"more than {_MOST_LINES} lines, with those of files that are loaded")
         if line.startswith("!"):
             raise FrontEndError(
                 source,
                 number,
-                f"'{cut(line)}': programs are started for a person at the prompt only, never from a file",
+                f"'{cut(line)}': programs are started at the interactive prompt only, never from a file",
             )
         try:
             return self.follow(line)
         except commands.UnknownCommandError as error:
-            self._say(f"{error}\n")
+            self._print(f"{error}\n")
             if line.strip() and not line.lstrip().startswith("#"):
-                text = f"'{cut(line)}' is no command. 'help' lists them; a note begins with '#'"
+                text = f"'{cut(line)}' is not a command. 'help' lists them; a note begins with '#'"
                 raise FrontEndError(source, number, text) from error
             return False
         except FrontEndError:
@@ -95,14 +93,14 @@ class Conversation:
             raise FrontEndError(source, number, str(error)) from error
 
     def _forgivingly(self, line: str) -> bool:
-        """One line that was typed: what is wrong with it is said, and the next may mend it."""
+        """One line that was typed: its fault is reported, and the next line may correct it."""
         if line.startswith("!"):
             os.system(line[1:].strip() or os.environ.get("SHELL", "/bin/sh"))  # noqa: S605 - typed by a person
             return False
         try:
             return self.follow(commands.meant(line))
         except commands.UnknownCommandError as error:
-            self._say(f"{error}\n")
+            self._print(f"{error}\n")
         except Interrupted:
             raise
         except AssayError as error:
@@ -111,29 +109,29 @@ class Conversation:
         return False
 
     def follow(self, line: str) -> bool:
-        """Carry out one command; True: it was `quit`."""
+        """Execute one command; True: it was `quit`."""
         answer = commands.follow(line, self.settings)
         match answer:
             case commands.Quit():
                 return True
             case commands.Help(text=text):
-                self._say(text)
+                self._print(text)
             case commands.Show(file=file):
                 self._write(self.settings.show(str(Path.cwd())), file)
             case commands.LoadCommands(file=file):
                 return self.read(file)
             case commands.Measure(report=report):
                 asked = dataclasses.replace(self.settings, report=report)
-                self.exit_code = max(self.exit_code, self._door.measure(asked.words()))
+                self.exit_code = max(self.exit_code, self._context.measure(asked.words()))
             case settings:
                 self.settings = settings
         return False
 
     def _write(self, text: str, file: str) -> None:
         if not file:
-            self._say(text)
+            self._print(text)
             return
-        if self._door.may_write(file):
+        if self._context.may_write(file):
             append(file, text)
 
 

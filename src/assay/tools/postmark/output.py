@@ -1,7 +1,7 @@
 """PostMark's own output from a run's bundle.
 
 PostMark times with whole seconds of the calendar, counts a span of 0 seconds as 1, and divides whole numbers. So are its
-lines made here, from the recorded times laid end to end: on storage of today they say little. The true rates, by
+lines made here, from the recorded times laid end to end: on storage of today they mean little. The true rates, by
 nanosecond clocks, are in the result document, in the figures and on standard error.
 """
 
@@ -41,9 +41,9 @@ class PostMarkOutput(Output[Settings]):
         """Print what `run` prints: what went on and, where it does not go to a file, the report."""
         return progress_of(self._totals) + ("" if self.settings.report else report_of(self._totals))
 
-    def beside(self) -> str:
-        """Say the true rates, and what PostMark counts without doing it."""
-        return rates.beside(self._totals)
+    def stderr_notes(self) -> str:
+        """Report the true rates, and what PostMark counts without doing it."""
+        return rates.stderr_notes(self._totals)
 
     def files(self) -> Sequence[OutputFile]:
         """Put the report to the end of the file that `run` names."""
@@ -63,23 +63,23 @@ class PostMarkOutput(Output[Settings]):
 
 
 def progress_of(totals: RunTotals) -> str:
-    """Say what went on, up to where the run was cut."""
+    """Print the progress, up to where the run was cut."""
     settings = totals.settings
     has_directories = settings.subdirectories > 1
-    said = "Creating subdirectories...Done\n" if has_directories else ""
-    said += "Creating files..."
+    printed = "Creating subdirectories...Done\n" if has_directories else ""
+    printed += "Creating files..."
     if not totals.is_complete(CREATING):
-        return said + "\n"
-    said += "Done\nPerforming transactions"
+        return printed + "\n"
+    printed += "Done\nPerforming transactions"
     if not totals.is_complete(TRANSACTIONS):
-        return said + _dots(totals.transactions, settings) + "\n"
+        return printed + _dots(totals.transactions, settings) + "\n"
     if totals.ran_out:
-        said += _dots(totals.transactions, settings) + _OUT_OF_FILES + "Deleting files..."
+        printed += _dots(totals.transactions, settings) + _OUT_OF_FILES + "Deleting files..."
     else:
-        said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
+        printed += _dots(settings.transactions, settings) + "Done\nDeleting files..."
     if not totals.is_complete(DELETING):
-        return said + "\n"
-    return said + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
+        return printed + "\n"
+    return printed + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
 
 
 def _dots(done: int, settings: Settings) -> str:
@@ -100,7 +100,7 @@ def report_of(totals: RunTotals) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Seconds:
-    """Spans as PostMark knows them: differences of whole seconds, 1 for 0."""
+    """Spans as PostMark counts them: differences of whole seconds, 1 for 0."""
 
     total: int
     creation: int
@@ -172,9 +172,9 @@ def _verbose(totals: RunTotals) -> str:
         return f"\t\t{what}: {lines[key].count} files ({lines[key].whole} per second)"
 
     def data(key: str, what: str) -> str:
-        return f"\t{_scaled(lines[key].count)} {what} ({_scaled(lines[key].rate)} per second)"
+        return f"\t{_scale(lines[key].count)} {what} ({_scale(lines[key].rate)} per second)"
 
-    said = [
+    printed = [
         "Time:",
         f"\t{took.total} seconds total",
         f"\t{took.transactions} seconds of transactions ({lines['transactions'].whole} per second)",
@@ -193,7 +193,7 @@ def _verbose(totals: RunTotals) -> str:
         data("bytes read", "read"),
         data("bytes written", "written"),
     ]
-    return "".join(f"{line}\n" for line in said)
+    return "".join(f"{line}\n" for line in printed)
 
 
 def _terse(totals: RunTotals) -> str:
@@ -202,7 +202,7 @@ def _terse(totals: RunTotals) -> str:
     return f"{took.total} {took.transactions} {rates}\n"
 
 
-def _scaled(amount: float) -> str:
+def _scale(amount: float) -> str:
     """Write an amount of data as the report does: nothing above 0 is written in bytes."""
     if amount > _MIB:
         return f"{amount / _MIB:.2f} megabytes"

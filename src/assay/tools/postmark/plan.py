@@ -1,10 +1,10 @@
 """The Plan of a PostMark run.
 
 One job a phase, one worker, three phases as PostMark times them: `create`, `transactions`, `delete`. What each does is a
-list of operations in a file beside the Plan (`sequence.py`). An operation opens its file, moves the data in blocks and
+list of operations in a file next to the Plan (`sequence.py`). An operation opens its file, moves the data in blocks and
 closes the file, and is timed as a whole.
 
-PostMark writes the beginning of one pool of letters into every file, which storage that compresses or finds duplicates
+PostMark writes the beginning of one pool of characters into every file, which storage that compresses or finds duplicates
 makes much less of. Here the pool does not compress, and eight bytes of every 4 KiB are new with each write, so that
 there are no duplicates: what is written costs storage what it should, and making it costs as little as there.
 """
@@ -30,7 +30,7 @@ TRANSACTIONS_DONE = "transactions"
 SINGLE_BYTES_READ, SINGLE_BYTES_WRITTEN = "single_precision_bytes_read", "single_precision_bytes_written"
 """Counts: bytes as PostMark adds them up."""
 APPENDS_SKIPPED, CREATES_SKIPPED = "appends_skipped", "creates_skipped"
-"""Counts: transactions that do nothing to a file of full size, or for want of a place."""
+"""Counts: transactions that do nothing to a file of full size, or because no place is free."""
 
 _LARGEST_FILE_BYTES = 1 << 30
 _MOST_INDICES = 1 << 32
@@ -104,11 +104,11 @@ def _check(settings: Settings) -> None:
     if indices > _MOST_INDICES:
         raise InputError(
             f"{settings.subdirectories or 1} subdirectories, {settings.files} files and {settings.transactions} "
-            f"transactions may take {indices} file names; a list of operations knows 2^32. Choose fewer of one of them"
+            f"transactions may take {indices} file names; a list of operations holds 2^32. Choose fewer of one of them"
         )
 
 
-# -- what the lines of a list stand for --------------------------------------------------------------------------------
+# -- the lines of a list --------------------------------------------------------------------------------
 
 
 class _Templates:

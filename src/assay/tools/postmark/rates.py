@@ -59,7 +59,7 @@ def row_of(totals: RunTotals) -> ResultRow:
     mixed = totals.part(TRANSACTIONS)
     return ResultRow(
         config=FRONT_END,
-        time_s=_rounded(totals.seconds),
+        time_s=_round(totals.seconds),
         iops=_rate(totals.transactions, mixed.seconds),
         creation_s=_alone(totals, CREATING, CREATE),
         reads_s=_rate(mixed.count(READ), mixed.seconds),
@@ -76,25 +76,25 @@ def _alone(totals: RunTotals, phase: str, kind: str) -> float | None:
 
 
 def _rate(amount: float, seconds: float) -> float | None:
-    return _rounded(amount / seconds) if seconds > 0 else None
+    return _round(amount / seconds) if seconds > 0 else None
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}") if value < 10**_DIGITS else float(round(value))
 
 
-def beside(totals: RunTotals) -> str:
-    """Say on standard error what PostMark's own text cannot."""
+def stderr_notes(totals: RunTotals) -> str:
+    """Report on standard error what PostMark's own text cannot show."""
     heads, row = table([row_of(totals)]).splitlines()
-    said = [heads, f"{row}  by nanosecond clocks; PostMark's text has whole seconds and rounds down"]
+    remarks = [heads, f"{row}  by nanosecond clocks; PostMark's text has whole seconds and rounds down"]
     skipped = {
-        APPENDS_SKIPPED: "met a file of full size and appended nothing",
+        APPENDS_SKIPPED: "found a file of full size and appended nothing",
         CREATES_SKIPPED: "found no place for a new file and made none",
     }
     for key, what in skipped.items():
         if count := int(totals.counts.get(key, 0)):
-            said.append(f"{count} transactions {what}; PostMark counts them like all others")
+            remarks.append(f"{count} transactions {what}; PostMark counts them like all others")
     if totals.ran_out:
         asked = totals.settings.transactions
-        said.append(f"The files ran out after {totals.transactions} of {asked} transactions; rates are of those")
-    return "".join(f"{line}\n" for line in said)
+        remarks.append(f"The files ran out after {totals.transactions} of {asked} transactions; rates are of those")
+    return "".join(f"{line}\n" for line in remarks)

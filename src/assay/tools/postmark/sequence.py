@@ -1,7 +1,7 @@
 """The operations of a PostMark run, in their order: a function of the settings alone.
 
 PostMark decides by one sequence of random numbers what each transaction does, to which file and with how many bytes. It
-is followed here without touching a file. A table of twice as many places as files says which exist:
+is followed here without touching a file. A table of twice as many places as files records which exist:
 
 - create takes the next place in turn, else the first free one. A full table: nothing is done.
 - read, append and delete try places at random until one is taken.
@@ -43,11 +43,11 @@ class Counts:
     """Bytes read as PostMark adds them up: rounded to single precision with every file."""
     single_written: float = 0.0
     transactions: int = 0
-    """Carried out before the files ran out."""
+    """Executed before the files ran out."""
     creates_skipped: int = 0
     """Transactions that would have made a file when there was no place for it."""
     appends_skipped: int = 0
-    """Transactions that met a file of full size."""
+    """Transactions that found a file of full size."""
     out_of_files: bool = False
 
 
@@ -84,7 +84,7 @@ class RunParts:
             self._create(emit)
 
     def perform_transactions(self, emit: Emit) -> None:
-        """Carry out the transactions, or as many as there are files for."""
+        """Execute the transactions, or as many as there are files for."""
         settings, counts, below = self.settings, self.counts, self._random.below
         for _ in range(settings.transactions):
             if counts.created == counts.deleted:
@@ -193,7 +193,7 @@ def directories(settings: Settings) -> int:
 
 
 def files_per_directory(settings: Settings) -> int:
-    """Most files that a directory can come to hold over the whole run: names are never used again."""
+    """Most files that a directory can hold over the whole run: names are never used again."""
     return settings.files + settings.transactions
 
 

@@ -1,4 +1,4 @@
-"""What PostMark is told before a run, and the commands that say it."""
+"""The settings of PostMark before a run, and the commands that set them."""
 
 import dataclasses
 import re
@@ -42,7 +42,7 @@ class Settings:
     """File that `run` names: the report goes to its end. Empty: standard output."""
 
     def words(self) -> tuple[str, ...]:
-        """Say all of it in PostMark's own language, with the `run` at the end; reading that gives the same settings."""
+        """Write all of it in PostMark's own language, with the `run` at the end; reading that gives the same settings."""
         places = [f"set location +{place.directory} {place.weight}" for place in self.locations]
         return (
             f"set size {self.size_low_bytes} {self.size_high_bytes}",
@@ -65,7 +65,7 @@ class Settings:
         return "".join(f"{line}\n" for line in self._lines(current_directory))
 
     def _lines(self, current_directory: str) -> list[str]:
-        low, high = scaled(self.size_low_bytes), scaled(self.size_high_bytes)
+        low, high = scale(self.size_low_bytes), scale(self.size_high_bytes)
         sizes = f"are {low}" if low == high else f"range between {low} and {high}"
         lines = [
             "Current configuration is:",
@@ -82,7 +82,7 @@ class Settings:
             lines.append(f"{self.subdirectories} subdirector{'ies' if self.subdirectories > 1 else 'y'} will be used")
         return [
             *lines,
-            f"Block sizes are: read={scaled(self.read_block_bytes)}, write={scaled(self.write_block_bytes)}",
+            f"Block sizes are: read={scale(self.read_block_bytes)}, write={scale(self.write_block_bytes)}",
             f"Biases are: read/append={self.bias_read}, create/delete={self.bias_create}",
             f"{'Using' if self.is_buffered else 'Not using'} Unix buffered file I/O",
             f"Random number generator seed is {self.seed}",
@@ -90,7 +90,7 @@ class Settings:
         ]
 
 
-def scaled(size_bytes: int) -> str:
+def scale(size_bytes: int) -> str:
     """Write a size as `show` does."""
     if size_bytes >= 1 << 20:
         return f"{size_bytes / (1 << 20):.2f} megabytes"
@@ -100,6 +100,6 @@ def scaled(size_bytes: int) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """Read a whole number with nothing else beside it."""
+    """Read a whole number with nothing else around it."""
     digits = text.strip()  # strip takes away more than int overlooks
     return int(digits) if re.fullmatch(r"[+-]?[0-9]{1,18}", digits, re.ASCII) else None

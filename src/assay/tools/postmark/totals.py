@@ -1,4 +1,4 @@
-"""What a PostMark run came to, phase by phase: what its text, its rates and its figures are made from."""
+"""The totals of a PostMark run, phase by phase: what its text, its rates and its figures are made from."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ class RunTotals:
 
     @property
     def transactions(self) -> int:
-        """Transactions that were carried out, or those that the operations done show."""
+        """Transactions that were executed, or those that the operations done show."""
         if self.is_complete(TRANSACTIONS):
             return self.planned_transactions
         done = self.part(TRANSACTIONS)

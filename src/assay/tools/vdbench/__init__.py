@@ -1,6 +1,6 @@
 """`assay vdbench`: vdbench's parameter files.
 
-vdbench itself needs Java, may not be handed on, and is not run here. What is taken as its behaviour, and from where, stands
+vdbench itself needs Java, may not be handed on, and is not run here. What is taken as its behaviour, and from where, is
 in docs/tools/vdbench.md.
 """
 
@@ -11,7 +11,7 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.report.output import make_folder
-from assay.tools.front_end import Door, FrontEnd, HostsAsked
+from assay.tools.front_end import FrontEnd, HostsAsked, RunContext
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.vdbench.plan import to_plan
 from assay.tools.vdbench.settings import NAME, Settings, files_of, parse
@@ -34,7 +34,7 @@ class Vdbench(FrontEnd[Settings]):
     NAME=VALUE     value of $NAME in the files
     + PARAMETER    parameters for every rd, such as + forthreads=(1,8)
     --dir DIR      have all luns and anchors lie in DIR; their names, devices
-                   too, only tell them apart
+                   too, only distinguish them
     --size SIZE    size of each lun that the file gives none for
 
     \b
@@ -42,9 +42,9 @@ class Vdbench(FrontEnd[Settings]):
     --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE,
     --require-trust LEVEL, --wait-quiet TIME.
 
-    A lun names a file, an anchor a directory: data lies in assay-data beside
-    it or in it, and what has the name is neither read nor written. What has
-    no equal is refused with its line. See docs/tools/vdbench.md.
+    A lun names a file, an anchor a directory: data lies in assay-data next to
+    it or in it, and what has the name is neither read nor written. What is
+    not supported is refused with its line. See docs/tools/vdbench.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = NAME
@@ -53,9 +53,9 @@ class Vdbench(FrontEnd[Settings]):
     option_names: ClassVar[Mapping[str, str]] = {"size": "xfersize", "direct": "openflags=o_direct"}
     room_cure = "give size=, files= or sizes= less"
 
-    def follow(self, words: Sequence[str], door: Door) -> int:
-        """Read the files, and carry them out as one run."""
-        return door.measure(words, files_of(words))
+    def follow(self, words: Sequence[str], context: RunContext) -> int:
+        """Read the files, and execute them as one run."""
+        return context.measure(words, files_of(words))
 
     def parse(self, words: Sequence[str], files: Files = NO_FILES) -> Settings:
         """Read words and parameter files."""
@@ -85,9 +85,7 @@ class Vdbench(FrontEnd[Settings]):
         """Make the folder, and look whether its files can be written."""
         if settings.output is not None:
             if settings.output.endswith(("+", ".tod")):
-                raise InputError(
-                    f"{NAME}: -o {settings.output}: name the folder itself; nothing is counted up or dated"
-                )
+                raise InputError(f"{NAME}: -o {settings.output}: name the folder itself; no number or date is appended")
             make_folder(Path(settings.output))
         super().check_outputs(settings)
 

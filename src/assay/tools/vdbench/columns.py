@@ -87,9 +87,9 @@ def storage_values(interval: RunSpan) -> dict[str, float | None]:
 
 def file_values(interval: RunSpan) -> dict[str, float | None]:
     """Give the values of a line of file systems, by the names of the flatfile."""
-    recorded = {name: _named(interval.record, name) for name in _ASKED}
+    recorded = {name: _named_values(interval.record, name) for name in _ASKED}
     sums = {name: interval.of(pairs) for name, pairs in recorded.items()}
-    asked = interval.of([pair for pairs in _asked_for(interval.record) for pair in pairs])
+    asked = interval.of([pair for pairs in _requested(interval.record) for pair in pairs])
     read, write = sums[READ], sums[WRITE]
     moved = read.totals.ops + write.totals.ops
     values: dict[str, float | None] = {
@@ -103,7 +103,7 @@ def file_values(interval: RunSpan) -> dict[str, float | None]:
         **_cpu(interval),
     }
     for name in _ASKED:
-        is_measured = bool(recorded[name]) or not _planned(interval.record, name)
+        is_measured = bool(recorded[name]) or not _is_planned(interval.record, name)
         values[f"{name.capitalize()}_rate"] = sums[name].rate if is_measured else None
         values[f"{name.capitalize()}_resp"] = (sums[name].mean_ms or 0.0) if is_measured else None
     return values
@@ -123,15 +123,15 @@ def _of_kind(record: PhaseRecord, kind: str) -> list[tuple[str, str]]:
     return [(job.name, operation.name) for job, operation in record.moving(kind)]
 
 
-def _named(record: PhaseRecord, name: str) -> list[tuple[str, str]]:
+def _named_values(record: PhaseRecord, name: str) -> list[tuple[str, str]]:
     return [(job.name, name) for job in record.phase.jobs if name in record.recorded(job.name)]
 
 
-def _planned(record: PhaseRecord, name: str) -> bool:
+def _is_planned(record: PhaseRecord, name: str) -> bool:
     return any(op.name == name for job in record.phase.jobs for op in job_ops(job))
 
 
-def _asked_for(record: PhaseRecord) -> list[list[tuple[str, str]]]:
+def _requested(record: PhaseRecord) -> list[list[tuple[str, str]]]:
     """The operations that workloads ask for, without the opens and closes that these need."""
     found = []
     for job in record.phase.jobs:

@@ -21,7 +21,7 @@ DEFAULT_CURVE = (10.0, 50.0, 70.0, 80.0, 90.0, 100.0)
 
 @dataclasses.dataclass(frozen=True)
 class Override:
-    """What the command line says of every rd."""
+    """What the command line sets for every rd."""
 
     elapsed: int | None = None
     interval: int | None = None
@@ -50,8 +50,8 @@ class Rd:
 
 
 @dataclasses.dataclass(frozen=True)
-class Around:
-    """What stands before the rds of a file, and what the command line says of them."""
+class SharedDefinitions:
+    """The definitions before the rds of a file, and what the command line sets for them."""
 
     wds: Sequence[Wd]
     fwds: Sequence[Fwd]
@@ -60,18 +60,20 @@ class Around:
     override: Override
 
 
-def read_rd(definition: Definition, own: Mapping[str, GivenParameter], around: Around) -> Rd:
+def read_rd(definition: Definition, own: Mapping[str, GivenParameter], shared: SharedDefinitions) -> Rd:
     """Read an rd; raises FrontEndError."""
-    check_host(own, around.hosts)
+    check_host(own, shared.hosts)
     times: dict[str, Any] = {name: values.seconds(own[name]) for name in _TIMES if name in own}
     if "curve" in own:
         times["curve"] = _curve(own["curve"])
-    times |= {name: value for name, value in dataclasses.asdict(around.override).items() if value is not None}
+    times |= {name: value for name, value in dataclasses.asdict(shared.override).items() if value is not None}
     rd = Rd(
         name=definition.name,
         place=definition.place,
-        wds=_wds_of(definition, own, around.wds, around.sds),
-        fwds=tuple(fwd for fwd in around.fwds if fwd.name in values.named(own["fwd"], [f.name for f in around.fwds]))
+        wds=_wds_of(definition, own, shared.wds, shared.sds),
+        fwds=tuple(
+            fwd for fwd in shared.fwds if fwd.name in values.match_names(own["fwd"], [f.name for f in shared.fwds])
+        )
         if "fwd" in own
         else (),
         loops=tuple((name, _loop(own[name], name)) for name in own if name in LOOPS),
@@ -89,15 +91,17 @@ def _wds_of(
 ) -> tuple[Wd, ...]:
     if "fwd" in own:
         if "wd" in own or "sd" in own:
-            raise definition.error("it has fwd= beside wd= or sd=; a run is of one of them")
+            raise definition.error("it has fwd= and also wd= or sd=; a run is of one of them")
         return ()
     if "sd" in own and "wd" not in own:
-        return (Wd(name="wd_for_" + definition.name, sds=values.named(own["sd"], list(sds)), place=definition.place),)
+        return (
+            Wd(name="wd_for_" + definition.name, sds=values.match_names(own["sd"], list(sds)), place=definition.place),
+        )
     if "wd" not in own:
         raise definition.error("wd= or fwd= is missing: the workloads that it runs")
-    names = values.named(own["wd"], [wd.name for wd in wds])
+    names = values.match_names(own["wd"], [wd.name for wd in wds])
     chosen = tuple(wd for wd in wds if wd.name in names)
-    only = values.named(own["sd"], list(sds)) if "sd" in own else None
+    only = values.match_names(own["sd"], list(sds)) if "sd" in own else None
     return tuple(wd if only is None else dataclasses.replace(wd, sds=only) for wd in chosen)
 
 
@@ -110,7 +114,7 @@ def _check_rd(definition: Definition, rd: Rd) -> None:
         raise definition.error("elapsed and warmup are whole intervals")
     runs = math.prod(len(each) for _, each in rd.loops)
     if runs > values.MOST_VALUES:
-        raise definition.error(f"its loops make {runs} runs; {values.MOST_VALUES} are the most")
+        raise definition.error(f"its loops make {runs} runs; the limit is {values.MOST_VALUES}")
     if "limited" in rd.format:
         raise definition.error("format=limited ends a format by time; it is done whole here")
 
@@ -124,8 +128,8 @@ def _loop(parameter: GivenParameter, name: str) -> tuple[object, ...]:
 
 def _each(parameter: GivenParameter, name: str) -> tuple[object, ...]:
     if name == "iorate":
-        return tuple(_rate(parameter, word) for word in values.counted(parameter))
-    words = values.counted(parameter)
+        return tuple(_rate(parameter, word) for word in values.expand(parameter))
+    words = values.expand(parameter)
     read: dict[str, Callable[[str], object]] = {
         "xfersize": lambda word: Transfer(((values.transfer(parameter, word), 100.0),)),
         "threads": lambda word: values.whole(parameter, word, least=1, most=values.MOST_WORKERS),
@@ -147,7 +151,7 @@ def _rate(parameter: GivenParameter, word: str) -> float:
 
 
 def _curve(parameter: GivenParameter) -> tuple[float, ...]:
-    return tuple(values.real(parameter, word, least=0.1, most=1000) for word in values.counted(parameter))
+    return tuple(values.real(parameter, word, least=0.1, most=1000) for word in values.expand(parameter))
 
 
 def _is_even(parameter: GivenParameter | None) -> bool:
@@ -155,7 +159,7 @@ def _is_even(parameter: GivenParameter | None) -> bool:
         return False
     word = parameter.values[0]
     if len(parameter.values) > 1:
-        raise parameter.error("bursts have no equal; it is exponential or deterministic here")
+        raise parameter.error("bursts are not supported; it is exponential or deterministic here")
     if "exponential".startswith(word):
         return False
     if "deterministic".startswith(word):
@@ -171,5 +175,5 @@ def _format(parameter: GivenParameter | None) -> frozenset[str]:
         return frozenset()
     for word in parameter.values:
         if word not in (*known, "y", "n"):
-            raise parameter.error(f"'{word[:40]}' is not known here; there are {', '.join(known)}")
+            raise parameter.error(f"'{word[:40]}' is not supported; use one of {', '.join(known)}")
     return frozenset({"y": "yes", "n": "no"}.get(word, word) for word in parameter.values)

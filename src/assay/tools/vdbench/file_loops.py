@@ -9,7 +9,7 @@ from assay.tools.vdbench.filesystems import Fsd, Fwd
 from assay.tools.vdbench.storage_plan import size_of
 
 STOP_AFTER = 100
-"""I/Os at random in a file before it is closed, where nothing else is said."""
+"""I/Os at random in a file before it is closed, by default."""
 _SLOT = 0
 _PICKS: dict[str, plan.Pick] = {"random": plan.RandomFile(), "sequential": plan.Next(), "once": plan.Listed()}
 
@@ -18,10 +18,10 @@ class Sets(Protocol):
     """Makes the file sets that loops work on."""
 
     def set_of(self, fsd: Fsd, *, existing: float = 1.0, suffix: str = "") -> str:
-        """Name the set of an FSD; `suffix` tells those apart that lie beside its files."""
+        """Name the set of an FSD; `suffix` distinguishes those in the same folder."""
 
     def note(self, what: str, why: str) -> None:
-        """Say what has no exact equal and changes no number."""
+        """List what has no exact equivalent and does not change the load."""
 
 
 class Body:
@@ -36,7 +36,7 @@ class Body:
             case "mkdir" | "rmdir":
                 if fsd.depth > 1:
                     raise fwd.place.error(
-                        f"fwd={fwd.name}: operation={operation} in a tree of depth {fsd.depth} has no equal; use an"
+                        f"fwd={fwd.name}: operation={operation} in a tree of depth {fsd.depth} is not supported; use an"
                         " fsd of depth 1"
                     )
                 flat = dataclasses.replace(fsd, files=fsd.width, width=1, sizes=((0, 100.0),), totalsize=None)
@@ -55,32 +55,32 @@ class Body:
         kinds = {"delete": plan.OpKind.UNLINK, "mkdir": plan.OpKind.MKDIR, "rmdir": plan.OpKind.RMDIR}
         match self._operation:
             case "delete" | "rmdir":
-                yield self._named(kinds[self._operation], plan.Existing())
+                yield self._name_op(kinds[self._operation], plan.Existing())
             case "mkdir":
-                yield self._named(plan.OpKind.MKDIR, plan.New())
+                yield self._name_op(plan.OpKind.MKDIR, plan.New())
             case "getattr":
-                yield self._named(plan.OpKind.STAT, self._pick())
+                yield self._name_op(plan.OpKind.STAT, self._pick())
             case "setattr":
-                yield self._named(plan.OpKind.CHMOD, self._pick())
+                yield self._name_op(plan.OpKind.CHMOD, self._pick())
             case "open":
-                yield self._opened()
-                yield _closed()
+                yield self._open()
+                yield _close()
             case "create":
                 new = plan.FromSet(set=self.set, pick=plan.New(), slot=_SLOT)
                 yield plan.Do(op=plan.Op(op=plan.OpKind.CREATE, name="create", file=new))
                 yield from self._in_order(lambda size: self._transfer(size, 0.0))
-                yield _closed()
+                yield _close()
             case _:
-                yield self._opened()
+                yield self._open()
                 yield from self._transfers()
                 if flushes:
                     yield plan.Do(op=plan.Op(op=plan.OpKind.FSYNC, name="fsync", file=plan.Slot(slot=_SLOT)))
-                yield _closed()
+                yield _close()
 
-    def _named(self, kind: plan.OpKind, pick: plan.Pick) -> plan.Action:
+    def _name_op(self, kind: plan.OpKind, pick: plan.Pick) -> plan.Action:
         return plan.Do(op=plan.Op(op=kind, name=self._operation, file=plan.FromSet(set=self.set, pick=pick)))
 
-    def _opened(self) -> plan.Action:
+    def _open(self) -> plan.Action:
         file = plan.FromSet(set=self.set, pick=self._pick(), slot=_SLOT)
         return plan.Do(op=plan.Op(op=plan.OpKind.OPEN, name="open", file=file))
 
@@ -117,7 +117,7 @@ class Body:
         whole, rest = divmod(size, piece)
         if fwd.stopafter is not None and fwd.stopafter < whole + bool(rest):
             raise fwd.place.error(
-                f"fwd={fwd.name}: stopafter={fwd.stopafter} in a file of {size} bytes in order has no equal"
+                f"fwd={fwd.name}: stopafter={fwd.stopafter} in a file of {size} bytes in order is not supported"
             )
         if whole:
             yield plan.Repeat(times=whole, actions=(transfer(piece),))
@@ -131,8 +131,8 @@ class Body:
         fwd = self._fwd
         access = plan.RandomAccess(align_bytes=fwd.transfer.align)
         if fwd.transfer.align:
-            law = size_of(fwd.transfer)
-            return _choice([(share, kind, law, access) for share, kind in _kinds(reads)])
+            size_distribution = size_of(fwd.transfer)
+            return _choice([(share, kind, size_distribution, access) for share, kind in _kinds(reads)])
         return _choice(
             [
                 (share * part, kind, float(size), access)
@@ -160,12 +160,14 @@ def _choice(leaves: Sequence[_Leaf]) -> plan.Action:
 
 def _op(leaf: _Leaf) -> plan.Do:
     _, kind, size, access = leaf
-    law = plan.Fixed(value=size) if isinstance(size, float) else size
+    size_distribution = plan.Fixed(value=size) if isinstance(size, float) else size
     where = plan.Sequential() if access is None else access
-    return plan.Do(op=plan.Op(op=kind, name=kind.value, file=plan.Slot(slot=_SLOT), access=where, size=law))
+    return plan.Do(
+        op=plan.Op(op=kind, name=kind.value, file=plan.Slot(slot=_SLOT), access=where, size=size_distribution)
+    )
 
 
-def _closed() -> plan.Action:
+def _close() -> plan.Action:
     return plan.Do(op=plan.Op(op=plan.OpKind.CLOSE, name="close", file=plan.Slot(slot=_SLOT)))
 
 

@@ -2,7 +2,7 @@
 
 A workload is a job for each of its FSDs and operations, and its threads are divided up between them. To read or write, a
 thread opens a file, goes through it (in order to its end, or `stopafter` times at random) and closes it. An FSD is a file
-set with a tree of its shape; `format=` says when it is laid out. As fast as it goes, the opens and closes are timed too; at
+set with a tree of its shape; `format=` sets when it is laid out. As fast as it goes, the opens and closes are timed too; at
 a rate, which counts the operation that was asked for, they are not.
 """
 
@@ -33,7 +33,7 @@ class Made:
 
     phases: tuple[plan.Phase, ...]
     sets: tuple[tuple[Fsd, plan.FileSet], ...]
-    """File sets, without a target; their path is what tells those of one anchor apart."""
+    """File sets, without a target; their path distinguishes those of one anchor."""
     anew: frozenset[str]
     """Names of those that are laid out even where they are already."""
     notes: tuple[Untranslated, ...]
@@ -119,7 +119,7 @@ class _Maker:
         return list(dict.fromkeys(self._set(self._shape(name)) for fwd in self._rd.fwds for name in fwd.fsds))
 
     def _shape(self, name: str) -> Fsd:
-        """The FSD as the loops of the rd want it."""
+        """The FSD as the loops of the rd need it."""
         values: dict[str, Any] = {key: self._run.values[key] for key in _SHAPE if key in self._run.values}
         return dataclasses.replace(self._load.fsds[name], **values)
 
@@ -172,7 +172,7 @@ class _Maker:
     def _files(self, fsd: Fsd, directories: int) -> int:
         files = fsd.files * directories
         if files > _MOST_FILES:
-            raise fsd.place.error(f"fsd={fsd.name}: {files} files (files x width^depth); {_MOST_FILES} are the most")
+            raise fsd.place.error(f"fsd={fsd.name}: {files} files (files x width^depth); the limit is {_MOST_FILES}")
         if fsd.totalsize is None:
             return files
         wanted = max(1, math.ceil(fsd.totalsize / max(1.0, mean_size(fsd))))
@@ -185,7 +185,7 @@ class _Maker:
 
     def _jobs(self, fwd: Fwd, share: float) -> tuple[list[plan.Job], list[plan.Job]]:
         """Give the jobs of a workload, and those that make before what it removes."""
-        fwd = self._overridden(fwd)
+        fwd = self._override(fwd)
         parts = [(name, operation) for name in fwd.fsds for operation in self._operations(fwd)]
         jobs, before = [], []
         for name, operation in parts:
@@ -211,7 +211,7 @@ class _Maker:
                 before.append(plan.Job(name=label, body=plan.Loop(actions=(plan.Do(op=op),)), workers=threads))
         return jobs, before
 
-    def _overridden(self, fwd: Fwd) -> Fwd:
+    def _override(self, fwd: Fwd) -> Fwd:
         keys = {"xfersize": "transfer", "threads": "threads", "rdpct": "rdpct", "operation": "operations"}
         values: dict[str, Any] = {
             meant: self._run.values[key] for key, meant in keys.items() if key in self._run.values
@@ -222,7 +222,7 @@ class _Maker:
         found = dict.fromkeys(fwd.operations)
         if len({"open", "close"} & found.keys()) == 1:
             raise fwd.place.error(
-                f"fwd={fwd.name}: files that are only opened, or only closed, have no equal; use operations=(open,close)"
+                f"fwd={fwd.name}: files that are only opened, or only closed, are not supported; use operations=(open,close)"
             )
         if "open" in found:
             del found["close"]

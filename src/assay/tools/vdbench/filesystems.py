@@ -61,15 +61,15 @@ def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
     for name in ("anchor", "depth", "width", "files", "sizes"):
         if name not in own:
             raise definition.error(f"{name}= is missing")
-    spread = own.get("distribution")
-    if spread and spread.single not in ("bottom", "all"):
-        raise spread.error("it is bottom or all")
+    distribution = own.get("distribution")
+    if distribution and distribution.single not in ("bottom", "all"):
+        raise distribution.error("it must be bottom or all")
     return Fsd(
         name=definition.name,
         anchor=own["anchor"].single,
         place=definition.place,
         sizes=sizes_of(own["sizes"]),
-        is_everywhere=spread is not None and spread.single == "all",
+        is_everywhere=distribution is not None and distribution.single == "all",
         flags=values.flags(own.get("openflags")),
         **values.numbers(own, depth=(1, 64), width=(1, 1 << 20), files=(1, 1 << 32)),
         **values.numbers(own, totalsize=(1, values.MOST_BYTES), workingsetsize=(1, values.MOST_BYTES)),
@@ -124,7 +124,7 @@ def _fwd(definition: Definition, own: Mapping[str, GivenParameter], fsds: Mappin
     found |= values.numbers(own, threads=(1, values.MOST_WORKERS), stopafter=(1, 1 << 40))
     fwd = Fwd(
         name=definition.name,
-        fsds=values.named(own["fsd"], list(fsds)),
+        fsds=values.match_names(own["fsd"], list(fsds)),
         place=definition.place,
         flags=values.flags(own.get("openflags")),
     )
@@ -134,7 +134,7 @@ def _fwd(definition: Definition, own: Mapping[str, GivenParameter], fsds: Mappin
 def operation(parameter: GivenParameter, word: str) -> str:
     """Read the name of an operation."""
     if word in _NO_OPERATIONS:
-        raise parameter.error(f"'{word}' has no equal: {_NO_OPERATIONS[word]}")
+        raise parameter.error(f"'{word}' is not supported: {_NO_OPERATIONS[word]}")
     if word not in OPERATIONS:
         raise parameter.error(f"there is no operation '{word[:40]}'; there are {', '.join(OPERATIONS)}")
     return word
@@ -146,7 +146,7 @@ def _fileio(parameter: GivenParameter) -> bool:
         if word == "delete":
             raise parameter.error("a file that was read is not removed here; give operation=delete a run of its own")
         if word != "shared" or not "random".startswith(first):
-            raise parameter.error(f"'{word}' is not known here; it can be random, sequential or (random,shared)")
+            raise parameter.error(f"'{word}' is not supported; it can be random, sequential or (random,shared)")
     if "random".startswith(first):
         return True
     if "sequential".startswith(first):
@@ -159,6 +159,6 @@ def _fileselect(parameter: GivenParameter) -> str:
     found = next((name for name in ("random", "sequential", "once") if name.startswith(word)), None)
     if found is None:
         raise parameter.error(
-            "it is random, sequential or once; skewed choices have no equal (pick = random in load files)"
+            "it is random, sequential or once; skewed choices are not supported (pick = random in load files)"
         )
     return found

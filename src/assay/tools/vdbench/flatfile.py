@@ -84,7 +84,7 @@ def _cells(
         "Run": "_".join(f"{name}_({each.run.share:g}%)".split() if each.run.of else name.split()),
         "Interval": interval.label,
         "reqrate": "max" if rate is None else f"{rate:.4f}",
-        **_asked(each),
+        **_requested(each),
     }
     found = columns_of(each)[1](interval)
     stamp = f"{when:%H:%M:%S}.{when.microsecond // 1000:03d}"
@@ -99,7 +99,7 @@ def _number(value: float | None) -> str:
     return ABSENT if value is None else f"{value:.4f}"
 
 
-def _asked(each: MeasuredRun) -> Mapping[str, str]:
+def _requested(each: MeasuredRun) -> Mapping[str, str]:
     """What was asked for, where it is one value for all workloads of the run."""
     wds, values = each.run.rd.wds, each.run.values
     if not wds:

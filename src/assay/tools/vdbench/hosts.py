@@ -1,7 +1,7 @@
-"""Which hosts does a file name, and may a definition be for some of them alone?
+"""Read the hosts of a file, and check definitions that name some of them.
 
 `hd=` names hosts. Where all are this machine, a load is of one; where all are others, each is a client and does all
-of it: Assay's workers are started there. A definition for some of them alone has no equal.
+of it: Assay's workers are started there. A definition for some of them alone is not supported.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ class Hosts:
     """Other machines, each once; empty: the load is of this one."""
 
 
-def named_hosts(definitions: Sequence[Definition], known: Known) -> Hosts:
+def read_hosts(definitions: Sequence[Definition], known: Known) -> Hosts:
     """Read the hosts; raises FrontEndError where some are this machine and some are not."""
     labels = {*_LOCAL}
     local: list[str] = []

@@ -1,4 +1,4 @@
-"""Which parameters does each kind of definition have, and what becomes of them?
+"""List the parameters of each kind of definition, and how each is treated.
 
 One table a kind (`tools/option_meaning.py`). As in vdbench, a word may be cut to its beginning where only one begins so.
 """
@@ -10,10 +10,10 @@ from assay.tools.arguments import cut
 from assay.tools.option_meaning import Meaning, Noted, Refused, Table, Taken
 from assay.tools.vdbench.text import COMMAND_LINE, Definition, GivenParameter
 
-_LEAST_LETTERS = 2
+_LEAST_CHARACTERS = 2
 
 
-def _taken(*names: str, **others: str) -> dict[str, Meaning]:
+def _take(*names: str, **others: str) -> dict[str, Meaning]:
     found: dict[str, Meaning] = {name: Taken(name) for name in names}
     return found | {name: Taken(meant) for name, meant in others.items()}
 
@@ -26,28 +26,34 @@ _DEDUP = Refused(
     "Assay's content has a ratio over the whole, not sets of blocks; see content.dedupe_ratio of load files"
 )
 _REPLAY = Refused("replay needs a trace; a load file's script takes one line for each operation with its time")
-_COMMAND = Refused("a parameter file starts no program here; run it beside, or use a load file with --allow-commands")
+_COMMAND = Refused(
+    "a parameter file starts no program here; run it separately, or use a load file with --allow-commands"
+)
 _STREAMS = Refused("one SD has one stream of each workload here; give each stream an sd with a range of its own")
-_STRIDE = Refused("no stride of vdbench has an equal; access = { stride = ... } of a load file goes on by equal steps")
+_STRIDE = Refused(
+    "strides of vdbench are not supported; access = { stride = ... } of a load file goes on by equal steps"
+)
 _CONCATENATE = Refused("SDs stay apart here; give one sd with the whole size")
-_REPORTING = Noted("it says what vdbench prints; here all is in the run, and 'assay show' and 'assay export' give it")
-_PLATFORM = Noted("it says how vdbench's own processes are started; here there are none")
+_REPORTING = Noted(
+    "it selects what vdbench prints; here all is in the run, and 'assay show' and 'assay export' give it"
+)
+_PLATFORM = Noted("it sets how vdbench's own processes are started; there are none")
 _STATISTICS = Noted("it names a counter of Solaris")
-_TAPE = Refused("there are no tapes here, nor resets of a device")
+_TAPE = Refused("tapes and device resets are not supported")
 
 GENERAL: Table = {
-    **_taken("compratio", compression_ratio="compratio"),
+    **_take("compratio", compression_ratio="compratio"),
     "create_anchors": Noted("data lies in Assay's folder of a directory that is there, and no other is made"),
     "formatsds": Noted("each SD's file is laid out whole with data before its first use"),
-    "messagescan": Noted("the system log is not looked at"),
+    "messagescan": Noted("the system log is not read"),
     "monitor": _REPORTING,
     "report": _REPORTING,
     "report_run_totals": _REPORTING,
     "histogram": _REPORTING,
     "debug": _REPORTING,
-    "fwd_thread_adjust": Noted("threads are divided up and rounded upwards, as by default"),
+    "fwd_thread_adjust": Noted("threads are divided and rounded up, as by default"),
     "port": _PLATFORM,
-    "data_errors": Noted("operations that fail are counted and told, and end no run"),
+    "data_errors": Noted("operations that fail are counted and reported, and end no run"),
     "validate": _VALIDATION,
     "journal": _VALIDATION,
     "dedupratio": _DEDUP,
@@ -68,13 +74,13 @@ GENERAL: Table = {
     "loop": Refused("a run is done once; start it again, or write the rd several times"),
     "swat": _REPORTING,
     "showlba": Refused("no list of addresses is written"),
-    "timeout": Refused("operations end no run by their time; those that take long are told while the run is on"),
-    "abort_failed_skew": Refused("the shares that were reached are in the run by operation; look there"),
-    "force_error_after": Refused("no error is made up"),
+    "timeout": Refused("operations end no run by their time; those that take long are reported during the run"),
+    "abort_failed_skew": Refused("the run has the achieved shares by operation"),
+    "force_error_after": Refused("no errors are simulated"),
     "unique": _VALIDATION,
 }
 HD: Table = {
-    **_taken("system"),
+    **_take("system"),
     "vdbench": _PLATFORM,
     "user": _PLATFORM,
     "shell": _PLATFORM,
@@ -83,7 +89,7 @@ HD: Table = {
     "mount": Refused("nothing is mounted from a parameter file; mount it before"),
 }
 SD: Table = {
-    **_taken("lun", "size", "threads", "hitarea", "openflags", "range", "offset", "align", "count", "host", hd="host"),
+    **_take("lun", "size", "threads", "hitarea", "openflags", "range", "offset", "align", "count", "host", hd="host"),
     "replay": _REPLAY,
     "journal": _VALIDATION,
     "resetlun": _TAPE,
@@ -96,21 +102,19 @@ SD: Table = {
     "kstat": _STATISTICS,
 }
 WD: Table = {
-    **_taken(
-        "sd", "xfersize", "rdpct", "seekpct", "skew", "iorate", "priority", "range", "rhpct", "whpct", "openflags"
-    ),
-    **_taken("host", hd="host", readpct="rdpct"),
+    **_take("sd", "xfersize", "rdpct", "seekpct", "skew", "iorate", "priority", "range", "rhpct", "whpct", "openflags"),
+    **_take("host", hd="host", readpct="rdpct"),
     "stride": _STRIDE,
     "streams": _STREAMS,
     "hotband": Refused('the nearest is access = { kind = "random", distribution = { hot_spot ... } } of a load file'),
     "threads": Refused("threads belong to an SD; write threads= there"),
-    "user": Refused("no code of others is loaded"),
+    "user": Refused("no external code is loaded"),
     "dedupratio": _DEDUP,
 }
 _SHAPES = ("depth", "width", "files", "sizes")
 FSD: Table = {
-    **_taken("anchor", "depth", "width", "files", "sizes", "distribution", "openflags", "totalsize", "workingsetsize"),
-    **_taken("host", hd="host", size="sizes", wss="workingsetsize"),
+    **_take("anchor", "depth", "width", "files", "sizes", "distribution", "openflags", "totalsize", "workingsetsize"),
+    **_take("host", hd="host", size="sizes", wss="workingsetsize"),
     "count": Refused("write each fsd"),
     "shared": Noted("there is one client"),
     "journal": _VALIDATION,
@@ -119,11 +123,11 @@ FSD: Table = {
     "streams": _STREAMS,
 }
 FWD: Table = {
-    **_taken(
+    **_take(
         "fsd", "operation", "rdpct", "fileio", "fileselect", "xfersize", "threads", "skew", "stopafter", "openflags"
     ),
-    **_taken("host", hd="host", operations="operation", readpct="rdpct", xfersizes="xfersize"),
-    "target": Refused("copy and move have no equal here; see operation="),
+    **_take("host", hd="host", operations="operation", readpct="rdpct", xfersizes="xfersize"),
+    "target": Refused("copy and move are not supported; see operation="),
     "depth": Refused("the shape is the fsd's; write it there"),
     "width": Refused("the shape is the fsd's; write it there"),
     "files": Refused("the shape is the fsd's; write it there"),
@@ -134,14 +138,12 @@ LOOPS = (
 )  # fmt: skip
 """Parameters of an rd of which each value is a run, by their name without `for`; fwdrate is an iorate of files."""
 RD: Table = {
-    **_taken(
+    **_take(
         "wd", "sd", "fwd", "elapsed", "interval", "warmup", "pause", "curve", "distribution", "openflags", "format"
     ),
-    **_taken(*LOOPS, host="host", hd="host", readpct="rdpct", xfersizes="xfersize"),
-    **_taken(
-        fwdrate="iorate", foriorate="iorate", forfwdrate="iorate", forxfersizes="xfersize", operations="operation"
-    ),
-    **_taken(foroperations="operation", size="sizes"),
+    **_take(*LOOPS, host="host", hd="host", readpct="rdpct", xfersizes="xfersize"),
+    **_take(fwdrate="iorate", foriorate="iorate", forfwdrate="iorate", forxfersizes="xfersize", operations="operation"),
+    **_take(foroperations="operation", size="sizes"),
     **{f"for{name}": Taken(name) for name in LOOPS},
     "stopcurve": Refused("no point is left out by what came before; give the points in curve=(...)"),
     "maxdata": Refused("a run ends by its time; a load file has stop = { bytes = ... }"),
@@ -169,26 +171,26 @@ _OF_KIND: Mapping[str, Table] = {
 
 
 class Known:
-    """Looks parameters up, and keeps what is to be said of those that change no number."""
+    """Looks parameters up, and keeps notes on those that do not change the load."""
 
     def __init__(self) -> None:
-        """With nothing to say yet."""
+        """Start without notes."""
         self._notes: dict[str, str] = {}
 
     @property
     def notes(self) -> tuple[Untranslated, ...]:
-        """What has no equal here and no effect on a number."""
+        """What is not supported and does not change the load."""
         return tuple(Untranslated(what=what, why=why) for what, why in self._notes.items())
 
     def note(self, what: str, why: str) -> None:
-        """Say something of a parameter."""
+        """Add a note on a parameter."""
         self._notes.setdefault(what, why)
 
     def take(self, kind: str, parameters: Iterable[GivenParameter]) -> dict[str, GivenParameter]:
         """Give the parameters of a definition by their usual names, in order.
 
         Raises:
-            FrontEndError: one that is not known, has no equal here, or is given twice.
+            FrontEndError: one that is unknown, not supported, or given twice.
         """
         found: dict[str, GivenParameter] = {}
         for parameter in parameters:
@@ -213,17 +215,17 @@ class Known:
         if parameter.name in known:
             return known[parameter.name]
         begun = {known[name] for name in known if name.startswith(parameter.name)}
-        if len(begun) == 1 and len(parameter.name) >= _LEAST_LETTERS:
+        if len(begun) == 1 and len(parameter.name) >= _LEAST_CHARACTERS:
             return begun.pop()
         where = f"{kind} parameter" if kind else "parameter before the first definition"
-        if len(begun) > 1 and len(parameter.name) >= _LEAST_LETTERS:
+        if len(begun) > 1 and len(parameter.name) >= _LEAST_CHARACTERS:
             names = ", ".join(name for name in known if name.startswith(parameter.name))
-            raise parameter.error(f"'{parameter.name}' may be {names}; write more of it")
+            raise parameter.error(f"'{parameter.name}' is ambiguous: {names}; write more of it")
         near = ", ".join(name for name in known if isinstance(known[name], Taken))
-        raise parameter.error(f"there is no {where} '{cut(parameter.name)}' here; there are {near}")
+        raise parameter.error(f"unknown {where} '{cut(parameter.name)}'; supported: {near}")
 
 
-def merged(
+def merge(
     definitions: Iterable[Definition], kind: str, known: Known
 ) -> list[tuple[Definition, dict[str, GivenParameter]]]:
     """Give the definitions of a kind but its defaults, each with its own parameters over those of the defaults before it.
@@ -240,7 +242,7 @@ def merged(
         if definition.name == "default":
             defaults = _over(defaults, own)
         elif definition.name in found:
-            raise definition.error("a definition of that name stands above; names are unique")
+            raise definition.error("a definition of that name is above; names are unique")
         else:
             found[definition.name] = (definition, _over(defaults, own))
     return list(found.values())

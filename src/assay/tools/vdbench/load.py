@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from assay.errors import FrontEndError
 from assay.plan import Untranslated
 from assay.tools.vdbench import values
-from assay.tools.vdbench.definitions import MAX, Around, Override, Rd, read_rd
+from assay.tools.vdbench.definitions import MAX, Override, Rd, SharedDefinitions, read_rd
 from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
-from assay.tools.vdbench.hosts import Hosts, named_hosts
-from assay.tools.vdbench.keywords import Known, merged
+from assay.tools.vdbench.hosts import Hosts, read_hosts
+from assay.tools.vdbench.keywords import Known, merge
 from assay.tools.vdbench.storage import Sd, Wd, read_sds, read_wd
 from assay.tools.vdbench.text import Definition, GivenParameter
 
@@ -43,21 +43,21 @@ def load(
         override: From the command line.
 
     Raises:
-        FrontEndError: something that is wrong, or has no equal here.
+        FrontEndError: something that is wrong or not supported.
     """
     known = Known()
     whole = known.take("", general)
-    hosts = named_hosts(definitions, known)
-    sds = {sd.name: sd for entry in merged(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
-    of_wds = list(merged(definitions, "wd", known))
+    hosts = read_hosts(definitions, known)
+    sds = {sd.name: sd for entry in merge(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
+    of_wds = list(merge(definitions, "wd", known))
     wds = [read_wd(*entry, sds, hosts) for entry in of_wds]
     for _, own in of_wds:
         if "priority" in own:
             known.note(own["priority"].written, _NO_PRIORITY)
-    fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
-    formats, fwds = read_fwds(merged(definitions, "fwd", known), fsds, hosts, known)
-    around = Around(wds, fwds, sds, hosts, override)
-    rds = [read_rd(*entry, around) for entry in merged(definitions, "rd", known)]
+    fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merge(definitions, "fsd", known)}
+    formats, fwds = read_fwds(merge(definitions, "fwd", known), fsds, hosts, known)
+    shared = SharedDefinitions(wds, fwds, sds, hosts, override)
+    rds = [read_rd(*entry, shared) for entry in merge(definitions, "rd", known)]
     if not rds:
         raise FrontEndError(
             source, None, "there is no rd=, so nothing would run; add one, such as rd=rd1,wd=*,iorate=max"
@@ -84,11 +84,13 @@ def _check_rates(wds: Sequence[Wd], rds: Sequence[Rd]) -> None:
     cure = "with several hosts; write max, or give one host the file and clients with --share files"
     for wd in wds:
         if wd.iorate is not None:
-            raise wd.place.error(f"wd={wd.name}: iorate= is a rate of all hosts together, which has no equal {cure}")
+            raise wd.place.error(
+                f"wd={wd.name}: iorate= is a rate of all hosts together, which is not supported {cure}"
+            )
     for rd in rds:
         rates = next((found for name, found in rd.loops if name == "iorate"), ())
         if any(rate != MAX for rate in rates):
-            raise rd.place.error(f"rd={rd.name}: its rate is one of all hosts together, which has no equal {cure}")
+            raise rd.place.error(f"rd={rd.name}: its rate is one of all hosts together, which is not supported {cure}")
 
 
 def _notes_of(hosts: Hosts) -> tuple[Untranslated, ...]:

@@ -129,18 +129,18 @@ class MeasuredRun:
         return sum(known) if known and len(known) == len(rates) else None
 
 
-def measured(run: RunRecord, asked: Sequence[OneRun]) -> tuple[MeasuredRun, ...]:
+def measure_runs(run: RunRecord, asked: Sequence[OneRun]) -> tuple[MeasuredRun, ...]:
     """Give the runs that began, in order, and the phases that laid out for them."""
     by_name = {each.name: each for each in asked}
     found = []
     for record in run.phases:
         of = by_name.get(record.phase.name) or by_name.get(record.phase.name.removeprefix("format_for_"))
         if of is not None:
-            found.append(_measured(record, of, window_of_all(run, record)))
+            found.append(_measure(record, of, window_of_all(run, record)))
     return tuple(found)
 
 
-def _measured(record: PhaseRecord, run: OneRun, of_all: Window | None) -> MeasuredRun:
+def _measure(record: PhaseRecord, run: OneRun, of_all: Window | None) -> MeasuredRun:
     is_sum = of_all is None or of_all.has_sum
     shared = of_all.counted if of_all and is_sum else record.whole
     length_ns, is_layout = run.rd.interval * NS_PER_S, record.phase.name != run.name

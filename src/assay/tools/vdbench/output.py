@@ -4,7 +4,7 @@
     <time>              1     ...
     <time>        avg_2-10    ...
 
-A value that was not measured is n/a: opens and closes beside operations at a rate are not timed, and CPU where it was not
+A value that was not measured is n/a: opens and closes around operations at a rate are not timed, and CPU where it was not
 sampled. Response times are in ms, MB are 1,048,576 bytes.
 """
 
@@ -20,7 +20,7 @@ from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.tools.vdbench.columns import columns_of
 from assay.tools.vdbench.flatfile import flatfile
-from assay.tools.vdbench.measured import MeasuredRun, measured
+from assay.tools.vdbench.measured import MeasuredRun, measure_runs
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import Settings
 
@@ -35,11 +35,11 @@ class VdbenchOutput(Output[Settings]):
 
     @cached_property
     def _measured(self) -> tuple[MeasuredRun, ...]:
-        return measured(self.run, runs(self.settings.load))
+        return measure_runs(self.run, runs(self.settings.load))
 
     @cached_property
     def _zero(self) -> dt.datetime:
-        """When the engine's clock stood at zero."""
+        """The time of the engine's clock at zero."""
         hello = self.run.first(events.Hello)
         if hello is None:
             return dt.datetime.fromisoformat(self.run.info.started_utc)
@@ -95,7 +95,7 @@ class VdbenchOutput(Output[Settings]):
 
 
 def starting(each: MeasuredRun) -> str:
-    """Say what a run is, in vdbench's words."""
+    """Describe a run, in vdbench's terms."""
     run, rd = each.run, each.run.rd
     if each.record.phase.name != run.name:
         return each.record.phase.name

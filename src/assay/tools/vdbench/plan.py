@@ -1,7 +1,7 @@
 """From a parameter file to a Plan: a phase a run, a file set an SD or an FSD.
 
 A lun or an anchor names the directory to measure: data lies in Assay's own folder there, and the file or directory of that
-name is neither read nor written. With --dir all of them lie there, and the names only tell them apart.
+name is neither read nor written. With --dir all of them lie there, and the names only distinguish them.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def to_plan(settings: Settings, origin: plan.Origin) -> plan.Plan:
     """Make the Plan; looks directories up.
 
     Raises:
-        FrontEndError: something that has no equal here, or a place that is not there.
+        FrontEndError: something that is not supported, or a place that does not exist.
     """
     maker = _Maker(settings)
     phases = tuple(maker.phases())
@@ -129,11 +129,11 @@ class _Maker:
         named = Path(path)
         kind = f"sd={owner.name}: lun" if is_file else f"fsd={owner.name}: anchor"
         if "\0" in path or (is_file and path.endswith("/")):
-            raise owner.place.error(f"{kind}={path!r} is no name of a file")
+            raise owner.place.error(f"{kind}={path!r} is not a file name")
         if is_file and (named.is_block_device() or named.is_char_device() or path.startswith("/dev/")):
             raise owner.place.error(
                 f"{kind}={path} is a device, and Assay writes into folders of its own alone; name a file on a file"
-                " system, or give --dir DIR, where a file stands for it"
+                " system, or give --dir DIR, where a file takes its place"
             )
         if is_file and named.is_dir():
             raise owner.place.error(f"{kind}={path} is a directory; name a file in it, such as {named / 'file1'}")

@@ -25,7 +25,7 @@ class OneRun:
     rate: float
     """Arrivals a second in all; `MAX`: as many as go."""
     loops: str
-    """What tells it apart from the others of its rd, as vdbench writes it; empty: nothing."""
+    """What distinguishes it from the others of its rd, as vdbench writes it; empty: nothing."""
     of: str = ""
     """Of a point of a curve: the phase that ran as fast as it went."""
     share: float = 0.0
@@ -77,19 +77,19 @@ def _runs_of(rd: Rd) -> Iterator[OneRun]:
     for combination in itertools.product(*(values for _, values in rd.loops)):
         chosen = dict(zip(keys, combination, strict=True))
         rate = float(str(chosen.pop("iorate", MAX)))
-        said = " ".join(_shown(name, value) for name, value in chosen.items() if len(dict(rd.loops)[name]) > 1)
-        name = " ".join(filter(None, (rd.name, said)))
+        loop_text = " ".join(_shown(name, value) for name, value in chosen.items() if len(dict(rd.loops)[name]) > 1)
+        name = " ".join(filter(None, (rd.name, loop_text)))
         rates = len(dict(rd.loops).get("iorate", ()))
         if rate != CURVE:
             shown = "max" if rate == MAX else f"{rate:g}"
             unit = "fwdrate" if rd.fwds else "iorate"
-            loops = " ".join(filter(None, (said, f"{unit}={shown}" if rates > 1 else "")))
+            loops = " ".join(filter(None, (loop_text, f"{unit}={shown}" if rates > 1 else "")))
             yield OneRun(rd, f"{name} {unit}={shown}" if rates > 1 else name, chosen, rate, loops)
             continue
         most = f"{name} max"
-        yield OneRun(rd, most, chosen, MAX, said, leads=True)
+        yield OneRun(rd, most, chosen, MAX, loop_text, leads=True)
         for point in rd.curve:
-            yield OneRun(rd, f"{name} {point:g} %", chosen, MAX, said, of=most, share=point)
+            yield OneRun(rd, f"{name} {point:g} %", chosen, MAX, loop_text, of=most, share=point)
 
 
 def _shown(name: str, value: object) -> str:

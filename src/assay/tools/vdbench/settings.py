@@ -29,15 +29,15 @@ rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1
 _TESTS = {"-t": _RAW_TEST, "-tf": _FILES_TEST}
 _REFUSED = {
     "-s": "nothing is simulated; the Plan is in every run, in resolved.json",
-    "-v": "data validation has no equal; content = { stamped = true } of a load file verifies every read",
-    "-j": "journals have no equal; content = { stamped = true } of a load file verifies every read",
-    "-m": "there are no Java machines here; threads= says how many are at work",
+    "-v": "data validation is not supported; content = { stamped = true } of a load file verifies every read",
+    "-j": "journals are not supported; content = { stamped = true } of a load file verifies every read",
+    "-m": "there are no Java machines here; threads= sets how many are at work",
     "-l": "a run is done once; start it again in a loop of the shell",
-    "-r": "all rd are run; take those that are not wanted out of the file",
-    "-c": "files are laid out as format= says; write it in the rd",
+    "-r": "all rd are run; remove the unwanted ones from the file",
+    "-c": "files are laid out by format=; write it in the rd",
     "-p": "no socket is opened",
-    "-d": "there is nothing of vdbench's to debug here",
-    "-k": "there are no counters of Solaris here",
+    "-d": "there is no vdbench code to debug",
+    "-k": "there are no Solaris counters",
     "-g": "there is no window; the report is an HTML file",
     "-x": "there is no window; the report is an HTML file",
 }
@@ -51,7 +51,7 @@ class Settings:
     output: str | None = None
     """Folder for vdbench's files."""
     directory: str | None = None
-    """Where all luns and anchors lie; None: where the file says."""
+    """Where all luns and anchors lie; None: at the path in the file."""
     lun_size: int | None = None
     """Bytes of a lun that the file gives none for."""
 
@@ -74,16 +74,16 @@ def files_of(words: Sequence[str]) -> dict[str, str]:
     Raises:
         InputError: a file that is not there, is no text, or lies where an include may not reach.
     """
-    return read_files(NAME, _taken(words).files, "parameter file", _includes)
+    return read_files(NAME, _take_apart(words).files, "parameter file", _includes)
 
 
 def _includes(text: str) -> Iterator[Include]:
     for number, line in enumerate(text.splitlines(), start=1):
-        said = line.strip()
-        if said.startswith("eof"):
+        stripped = line.strip()
+        if stripped.startswith("eof"):
             break
-        if said.startswith("include="):
-            yield Include(number, "".join(said.removeprefix("include=").split()[0:1]))
+        if stripped.startswith("include="):
+            yield Include(number, "".join(stripped.removeprefix("include=").split()[0:1]))
 
 
 def _texts_of(name: str, files: Files) -> Iterator[tuple[str, str]]:
@@ -104,11 +104,11 @@ def parse(words: Sequence[str], files: Files) -> Settings:
     """Read words and files.
 
     Raises:
-        InputError: an option or a parameter that is wrong, or has no equal here.
+        InputError: an option or a parameter that is wrong or not supported.
     """
-    found = _taken(words)
+    found = _take_apart(words)
     if missing := [name for name in found.files if name not in files]:
-        raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' is not there")
+        raise InputError(f"{NAME}: the parameter file '{cut(missing[0])}' does not exist")
     texts = [*found.texts, *(text for name in found.files for text in _texts_of(name, files))]
     if not texts:
         raise InputError(f"{NAME}: give a parameter file: -f FILE, or -t for a short test")
@@ -143,12 +143,10 @@ def _check_variables(found: _Words, texts: Sequence[tuple[str, str]]) -> None:
     for name in found.variables:
         uses = re.compile(rf"[$!]{name}(?![A-Za-z0-9_])")
         if not any(uses.search(text) for _, text in texts):
-            raise InputError(
-                f"{NAME}: {name}=: no ${name} stands in the files; to give it to every rd, write +{name}=VALUE"
-            )
+            raise InputError(f"{NAME}: {name}=: the files have no ${name}; to give it to every rd, write +{name}=VALUE")
 
 
-def _taken(words: Sequence[str]) -> _Words:
+def _take_apart(words: Sequence[str]) -> _Words:
     """Take a command line apart."""
     check_count(words, NAME)
     found, rest = _Words(), list(reversed(words))
@@ -165,7 +163,7 @@ def _taken(words: Sequence[str]) -> _Words:
         else:
             name, separator, given = word.partition("=")
             if not separator or not _VARIABLE.fullmatch(name):
-                raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+                raise InputError(f"{NAME}: unknown word '{cut(word)}'; 'assay {NAME} --help' lists the options")
             found.variables[name] = given
     return found
 
@@ -189,10 +187,10 @@ def _option(word: str, rest: list[str], found: _Words) -> None:
     elif option in _REFUSED:
         raise InputError(f"{NAME}: {cut(word)}: {_REFUSED[option]}")
     else:
-        raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+        raise InputError(f"{NAME}: unknown word '{cut(word)}'; 'assay {NAME} --help' lists the options")
 
 
 def _item(word: str) -> str:
-    if "=" not in word or any(letter in word for letter in " \t\n"):
+    if "=" not in word or any(character in word for character in " \t\n"):
         raise InputError(f"{NAME}: +{cut(word)}: write a parameter of rd, as name=value")
     return word

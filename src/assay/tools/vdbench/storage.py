@@ -1,4 +1,4 @@
-"""Files that stand for devices, and workloads on them: `sd` and `wd`."""
+"""Files in place of devices, and workloads on them: `sd` and `wd`."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ from assay.units import MIB
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sd:
-    """A file that stands for a device."""
+    """A file in place of a device."""
 
     name: str
     lun: str
@@ -51,7 +51,7 @@ def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
     """Read an sd, which count= makes many of; raises FrontEndError."""
     check_host(own, hosts)
     if "lun" not in own:
-        raise definition.error("lun= is missing: the file that it stands for")
+        raise definition.error("lun= is missing: the file of this storage definition")
     sd = Sd(
         name=definition.name,
         lun=own["lun"].single,
@@ -71,14 +71,14 @@ def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: H
         values.whole(own["count"], text, least=0, most=100_000) for text in values.two(own["count"], "(first,how many)")
     )
     if last > values.MOST_VALUES:
-        raise own["count"].error(f"{values.MOST_VALUES} are the most")
+        raise own["count"].error(f"the limit is {values.MOST_VALUES}")
     return [
-        dataclasses.replace(sd, name=f"{sd.name}{first + i}", lun=_counted_lun(sd, own["count"], first + i))
+        dataclasses.replace(sd, name=f"{sd.name}{first + i}", lun=_number_lun(sd, own["count"], first + i))
         for i in range(last)
     ]
 
 
-def _counted_lun(sd: Sd, count: GivenParameter, number: int) -> str:
+def _number_lun(sd: Sd, count: GivenParameter, number: int) -> str:
     made, found = re.subn(r"%0?([0-9]?)d", lambda match: f"{number:0{match[1] or 1}d}", sd.lun)
     if found > 1:
         raise count.error("lun= has more than one place for the number")
@@ -94,7 +94,9 @@ def seekpct(parameter: GivenParameter, word: str) -> float:
         if len(lower) > 1 and name.startswith(lower):
             return meant
     if "poisson".startswith(lower):
-        raise parameter.error("places by a Poisson law have no equal; see distribution= of random access in load files")
+        raise parameter.error(
+            "Poisson-distributed offsets are not supported; see distribution= of random access in load files"
+        )
     return values.per_cent(parameter, word)
 
 
@@ -115,7 +117,7 @@ def read_wd(definition: Definition, own: Mapping[str, GivenParameter], sds: Mapp
         given["transfer"] = values.transfers(own["xfersize"])
     return Wd(
         name=definition.name,
-        sds=values.named(own["sd"], list(sds)),
+        sds=values.match_names(own["sd"], list(sds)),
         place=definition.place,
         seekpct=seekpct(seek, seek.single) if seek else 100.0,
         range=values.part(own.get("range")),

@@ -1,9 +1,10 @@
 """A run of workloads on SDs as a phase.
 
 Threads belong to an SD and serve all of its workloads, so an SD is a job: each I/O is one of the workloads, a read or a
-write, in or beside the hit area, of one of the sizes, by weights. With a rate the workloads' shares of it are the weights
-and the SDs' are their rates; as fast as it goes, each SD goes by itself, unless skew= gives shares across SDs: then one job
-with the threads of all draws the SD too. What is in order is one stream that all threads of the SD follow.
+write, inside or outside of the hit area, of one of the sizes, by weights. With a rate the workloads' shares of it are
+the weights and the SDs' are their rates; as fast as it goes, each SD goes by itself, unless skew= gives shares across
+SDs: then one job with the threads of all draws the SD too. What is in order is one stream that all threads of the SD
+follow.
 """
 
 import dataclasses
@@ -49,7 +50,7 @@ def jobs(run: OneRun, disks: Mapping[str, Disk]) -> tuple[plan.Job, ...]:
     Raises:
         FrontEndError: what has no exact equal here.
     """
-    wds = [_overridden(wd, run.values) for wd in run.rd.wds]
+    wds = [_override(wd, run.values) for wd in run.rd.wds]
     chosen = {name: _with_threads(disks[name], run.values) for wd in wds for name in wd.sds}
     _check(run, wds)
     if run.rate == MAX and any(wd.skew is not None for wd in wds) and len(chosen) > 1:
@@ -71,8 +72,8 @@ def shares(wds: Sequence[Wd]) -> dict[str, float]:
     return {wd.name: (100 - given) / len(others) if wd.skew is None else wd.skew for wd in wds}
 
 
-def _overridden(wd: Wd, values: Mapping[str, object]) -> Wd:
-    """Put what the loops of the rd say in the place of what the wd says."""
+def _override(wd: Wd, values: Mapping[str, object]) -> Wd:
+    """Replace the settings of the wd by those of the loops of the rd."""
     given: dict[str, Any] = {name: values[name] for name in ("rdpct", "seekpct", "rhpct", "whpct") if name in values}
     if "xfersize" in values:
         given["transfer"] = values["xfersize"]
@@ -97,8 +98,8 @@ def _check(run: OneRun, wds: Sequence[Wd]) -> None:
             )
         if wd.iorate is not None and (run.rate != MAX or run.of or any(other.skew is not None for other in wds)):
             raise wd.place.error(
-                f"wd={wd.name}: iorate= of a workload beside a rate, a curve or a skew of the run has no equal; give the run"
-                " iorate=max, or each workload a skew="
+                f"wd={wd.name}: iorate= of a workload with a rate, a curve or a skew of the run is not supported; give the"
+                " run iorate=max, or each workload a skew="
             )
         if wd.seekpct < 100 and any(other.seekpct < 100 for other in others):
             raise wd.place.error(
@@ -146,7 +147,7 @@ def _job(
 ) -> plan.Job:
     if len(leaves) > _MOST_BRANCHES:
         raise run.rd.place.error(
-            f"rd={run.rd.name}: {len(leaves)} kinds of I/O on one SD; {_MOST_BRANCHES} are the most"
+            f"rd={run.rd.name}: {len(leaves)} kinds of I/O on one SD; the limit is {_MOST_BRANCHES}"
         )
     flags = {run.rd.flags if run.rd.flags is not None else wd.flags | disk.sd.flags for disk in disks for wd in wds}
     if len(flags) > 1:
@@ -241,7 +242,7 @@ def _op(wd: Wd, disk: Disk, area: tuple[int, int], transfer: Transfer, *, is_rea
 
 
 def size_of(transfer: Transfer) -> plan.Distribution:
-    """Give the law of sizes."""
+    """Give the distribution of sizes."""
     if len(transfer.sizes) == 1:
         return plan.Fixed(value=float(transfer.sizes[0][0]))
     return plan.Tabular(rows=tuple((share, float(size), float(size)) for size, share in transfer.sizes if share > 0))

@@ -13,7 +13,7 @@ from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 
 COMMAND_LINE = "command line"
-"""As the file of what no file says."""
+"""The file name for text that is in no file."""
 MOST_LINES = 100_000
 MOST_PARAMETERS = 50_000
 MOST_DEFINITIONS = 4_000
@@ -33,7 +33,7 @@ _BEGINS = {
 
 @dataclasses.dataclass(frozen=True)
 class SourceLine:
-    """Where something stands."""
+    """A position in a file."""
 
     file: str
     line: int
@@ -51,11 +51,11 @@ class GivenParameter:
     values: tuple[str, ...]
     place: SourceLine
     is_list: bool = False
-    """Whether it stood in parentheses."""
+    """Whether it was in parentheses."""
 
     @property
     def written(self) -> str:
-        """What stood there."""
+        """The text there."""
         value = ",".join(self.values)
         return cut(f"{self.name}=({value})" if self.is_list else f"{self.name}={value}")
 
@@ -89,7 +89,7 @@ Lines = Iterable[tuple[SourceLine, str]]
 
 
 def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]) -> Lines:
-    """Give the lines of files that say something, comments off, continued ones joined, variables put in.
+    """Give the lines of files that have content, comments off, continued ones joined, variables put in.
 
     Args:
         texts: Name and text of each file, includes put in already (`words.py`).
@@ -102,16 +102,16 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
         begun: tuple[SourceLine, str] | None = None
         lines = text.splitlines()
         if len(lines) > MOST_LINES:
-            raise FrontEndError(file, MOST_LINES, f"the file goes on; {MOST_LINES} lines are the most")
+            raise FrontEndError(file, MOST_LINES, f"the file goes on; the limit is {MOST_LINES} lines")
         for number, line in enumerate(lines, start=1):
             if line.strip().startswith("eof"):
                 break
             if not line.strip() or line.strip()[0] in "/#*":
                 continue
             place = SourceLine(file, number)
-            said = _before_comment(_with_variables(line.strip(), variables, place), place)
-            begun = (begun[0], begun[1] + said) if begun else (place, said)
-            if not said.endswith(","):
+            statement = _before_comment(_with_variables(line.strip(), variables, place), place)
+            begun = (begun[0], begun[1] + statement) if begun else (place, statement)
+            if not statement.endswith(","):
                 yield begun
                 begun = None
         if begun:
@@ -135,14 +135,14 @@ def _with_variables(line: str, variables: Mapping[str, str], place: SourceLine) 
 def _before_comment(line: str, place: SourceLine) -> str:
     """Cut a line at its first blank outside of quotes."""
     is_quoted = False
-    for at, letter in enumerate(line):
-        if letter == '"':
+    for at, character in enumerate(line):
+        if character == '"':
             is_quoted = not is_quoted
-        elif letter in " \t" and not is_quoted:
-            said, rest = line[:at], line[at:].strip()
-            if said.endswith(",") and "=" in rest.split(" ")[0]:
-                raise place.error(f"'{cut(rest)}' stands behind a blank, where a comment begins; take the blank out")
-            return said
+        elif character in " \t" and not is_quoted:
+            statement, rest = line[:at], line[at:].strip()
+            if statement.endswith(",") and "=" in rest.split(" ")[0]:
+                raise place.error(f"'{cut(rest)}' follows a blank, where a comment begins; remove the blank")
+            return statement
     if is_quoted:
         raise place.error("a quotation mark has no second one")
     return line
@@ -158,14 +158,14 @@ def parameters_in(lines: Lines) -> Iterator[GivenParameter]:
 def _items(line: str, place: SourceLine) -> Iterator[str]:
     """Cut at the commas outside of parentheses and quotes."""
     depth, begin, is_quoted = 0, 0, False
-    for at, letter in enumerate(line):
-        if letter == '"':
+    for at, character in enumerate(line):
+        if character == '"':
             is_quoted = not is_quoted
-        elif not is_quoted and letter in "()":
-            depth += 1 if letter == "(" else -1
+        elif not is_quoted and character in "()":
+            depth += 1 if character == "(" else -1
             if depth not in (0, 1):
                 raise place.error("parentheses inside parentheses" if depth > 1 else "')' without '('")
-        elif letter == "," and not depth and not is_quoted:
+        elif character == "," and not depth and not is_quoted:
             if at > begin:
                 yield line[begin:at]
             begin = at + 1
@@ -178,9 +178,9 @@ def _items(line: str, place: SourceLine) -> Iterator[str]:
 def _parameter(item: str, place: SourceLine) -> GivenParameter:
     name, separator, value = item.partition("=")
     if not separator or not name or not value:
-        raise place.error(f"'{cut(item)}' is no parameter; write name=value, or * in front of a comment")
+        raise place.error(f"'{cut(item)}' is not a parameter; write name=value, or * in front of a comment")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name, re.ASCII):
-        raise place.error(f"'{cut(name)}' is no name of a parameter")
+        raise place.error(f"'{cut(name)}' is not a parameter name")
     is_list = value.startswith("(")
     if (is_list and not value.endswith(")")) or (not is_list and ("(" in value or ")" in value) and '"' not in value):
         raise place.error(f"'{cut(item)}': write the values as (a,b,c)")
@@ -199,7 +199,7 @@ def definitions(parameters: Iterable[GivenParameter]) -> tuple[tuple[GivenParame
     """Gather parameters into definitions: those of the whole file, and the definitions in order.
 
     Raises:
-        FrontEndError: more of them than anybody writes, or a name without letters.
+        FrontEndError: too many of them, or an empty name.
     """
     general: list[GivenParameter] = []
     found: list[tuple[GivenParameter, list[GivenParameter]]] = []

@@ -36,7 +36,7 @@ def size(parameter: GivenParameter, text: str, *, least: int = 0, most: int = MO
     """Read a size in bytes; raises FrontEndError where it is none, or out of range."""
     found = number(text)
     if found is None or found.denominator != 1:
-        raise parameter.error(f"'{text[:40]}' is no size; write bytes, or with k, m, g or t behind them, such as 8k")
+        raise parameter.error(f"'{text[:40]}' is not a size; write bytes, or with k, m, g or t behind them, such as 8k")
     if not least <= found <= most:
         raise parameter.error(f"'{text}' lies between {least} and {most} bytes")
     return int(found)
@@ -80,8 +80,8 @@ def per_cent(parameter: GivenParameter, text: str) -> float:
     return real(parameter, text.removesuffix("%"), least=0, most=100)
 
 
-def counted(parameter: GivenParameter) -> tuple[str, ...]:
-    """Write a list out: values as they stand, and ranges `(a-b,step)` or `(a-b,d)` value by value.
+def expand(parameter: GivenParameter) -> tuple[str, ...]:
+    """Write a list out: values unchanged, and ranges `(a-b,step)` or `(a-b,d)` value by value.
 
     Raises:
         FrontEndError: a range that leads nowhere, or more values than 1000.
@@ -90,7 +90,7 @@ def counted(parameter: GivenParameter) -> tuple[str, ...]:
     first, separator, last = values[0].partition("-")
     if not separator:
         if len(values) > MOST_VALUES:
-            raise parameter.error(f"{len(values)} values; {MOST_VALUES} are the most")
+            raise parameter.error(f"{len(values)} values; the limit is {MOST_VALUES}")
         return values
     begin, end = number(first), number(last)
     if len(values) != 2 or begin is None or end is None or begin > end or (values[1] == "d" and not begin):
@@ -126,7 +126,7 @@ class Transfer:
 
 OF_4K = Transfer(((4096, 100.0),))
 OF_128K = Transfer(((128 << 10, 100.0),))
-"""What a file is gone through with where nothing is said, from version 5.03 on."""
+"""The default transfer size for going through a file, from version 5.03 on."""
 
 
 def numbers(own: Mapping[str, GivenParameter], **ranges: tuple[int, int]) -> dict[str, int]:
@@ -162,7 +162,7 @@ def flags(parameter: GivenParameter | None) -> frozenset[str]:
     found = set()
     for word in parameter.values:
         if word.lower() not in _FLAGS:
-            raise parameter.error(f"'{word}' is no flag that can be had here; there are {', '.join(_FLAGS)}")
+            raise parameter.error(f"'{word}' is not a supported flag; use one of {', '.join(_FLAGS)}")
         found.add(_FLAGS[word.lower()])
     return frozenset(found)
 
@@ -208,7 +208,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if form.fullmatch(name)]
 
 
-def named(parameter: GivenParameter, names: Sequence[str]) -> tuple[str, ...]:
+def match_names(parameter: GivenParameter, names: Sequence[str]) -> tuple[str, ...]:
     """Give the names that a parameter means; raises FrontEndError where one means none."""
     found: list[str] = []
     for pattern in parameter.values:

@@ -58,8 +58,8 @@ class VxBench(FrontEnd[Settings]):
     --strict, --name NAME, --tag TAG, --note TEXT, --live-json FILE,
     --require-trust LEVEL, --wait-quiet TIME.
 
-    FILE names the directory to measure and tells files apart. Data lies in
-    assay-data beside it; FILE itself is neither read nor written.
+    FILE names the directory to measure and distinguishes files. Data lies in
+    assay-data next to it; FILE itself is neither read nor written.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = NAME

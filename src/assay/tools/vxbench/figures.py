@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assay.report.figure import Figure, Table
-from assay.tools.charts import COLOURS, Axis, Bar, grouped
+from assay.tools.charts import COLOURS, Axis, Bar, grouped_bars
 from assay.tools.vxbench.users import UserTotals
 
 MOST_DRAWN = 64
@@ -24,7 +24,7 @@ def figures(measured: Sequence[UserTotals], unit: str, unit_bytes: int) -> Seque
             caption=f"Its bytes by its own elapsed time, in {unit}. The workers do the same: where the bars differ, they"
             " were not served alike.",
             alt_text=f"Rates of {len(measured)} workers between {min(rates):,.2f} and {max(rates):,.2f} {unit}.",
-            chart=grouped(bars, Axis(unit)),
+            chart=grouped_bars(bars, Axis(unit)),
             table=Table(("Worker", unit, "Elapsed, s"), rows),
         ),
     )

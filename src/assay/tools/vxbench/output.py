@@ -114,7 +114,7 @@ def _cpu(nanoseconds: float | None) -> str:
 
 
 def _heading(run: RunRecord, settings: Settings) -> Iterator[str]:
-    """Say what a repetition of the run has to know: command, I/O, range, seed, and where each worker's data lies."""
+    """List what a repetition of the run needs: command, I/O, range, seed, and where each worker's data lies."""
     yield f"command: {run.plan.origin.source}"
     names = (f"sleep {settings.sleeptime:g} s" if w.name == "sleep" else w.name for w in settings.workloads)
     often = "once" if settings.nrep == 1 else f"{settings.nrep} times"

@@ -3,7 +3,7 @@
 A worker does its workloads one after another without waiting for the others. That is one loop of one job as long as all
 workloads reach the file in one way: a job has one backend, and one that keeps several I/Os in flight has a loop of those
 alone. Else each workload is a phase of its own; with several workers that adds a wait for the slowest between workloads,
-and the Plan says so.
+and the Plan records this.
 
 Workers of neighbouring files in one directory are one job, so that they have one line of results. Worker `w` of a job
 over `n` files has file `w modulo n`.
@@ -19,7 +19,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.vxbench.settings import NAME, SLEEP, Settings, Sharing, Way, Workload
+from assay.tools.vxbench.settings import NAME, SLEEP, IoMethod, Settings, Sharing, Workload
 from assay.units import format_bytes
 
 SAMPLE_INTERVAL_S = 0.2
@@ -42,9 +42,9 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
     """
     groups = _groups(settings, directories)
     names = list(dict.fromkeys(directories))
-    targets = tuple(plan.Target(name=_numbered("target", i), uri=path.as_uri()) for i, path in enumerate(names))
+    targets = tuple(plan.Target(name=_number("target", i), uri=path.as_uri()) for i, path in enumerate(names))
     sets = tuple(
-        _file_set(settings, _numbered("files", i), targets[names.index(group.directory)].name, group)
+        _file_set(settings, _number("files", i), targets[names.index(group.directory)].name, group)
         for i, group in enumerate(groups)
     )
     return plan.Plan(
@@ -55,14 +55,14 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
         file_sets=sets,
         phases=_phases(settings, sets),
         sample_interval_s=SAMPLE_INTERVAL_S,
-        untranslated=tuple(_untranslated(settings)),
+        untranslated=tuple(_list_deviations(settings)),
     )
 
 
 def is_one_loop(settings: Settings) -> bool:
     """Whether all workloads fit into one loop of a worker."""
-    ways = {workload.way for workload in settings.data_workloads}
-    return len(ways) == 1 and (Way.ASYNC not in ways or settings.depth == 1 or len(settings.workloads) == 1)
+    methods = {workload.method for workload in settings.data_workloads}
+    return len(methods) == 1 and (IoMethod.ASYNC not in methods or settings.depth == 1 or len(settings.workloads) == 1)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _phase(
     repetitions: int,
 ) -> plan.Phase:
     jobs = tuple(
-        _job(settings, workloads, file_set, _numbered("users", i), repetitions) for i, file_set in enumerate(sets)
+        _job(settings, workloads, file_set, _number("users", i), repetitions) for i, file_set in enumerate(sets)
     )
     every = f", every {settings.stride}th" if settings.stride > 1 and not all(w.is_random for w in workloads) else ""
     return plan.Phase(name=name, title=f"{title}, {format_bytes(settings.iosize)}{every}", jobs=jobs)
@@ -166,10 +166,10 @@ def _phase(
 def _job(
     settings: Settings, workloads: tuple[Workload, ...], file_set: plan.FileSet, name: str, repetitions: int
 ) -> plan.Job:
-    way = next(workload.way for workload in workloads if workload is not SLEEP)
-    is_queue = way is Way.ASYNC and settings.depth > 1
+    method = next(workload.method for workload in workloads if workload is not SLEEP)
+    is_queue = method is IoMethod.ASYNC and settings.depth > 1
     if is_queue:
-        # A queue wants nothing in its loop but I/O: the count is its stop rule.
+        # A queue has nothing but I/O in its loop: the count is its stop rule.
         actions: tuple[plan.Action, ...] = (_transfer(settings, workloads[0], file_set.name),)
         stop = plan.Stop(ops=settings.iocount * repetitions)
     else:
@@ -180,17 +180,17 @@ def _job(
         body=plan.Loop(actions=actions),
         workers=file_set.files * settings.nthreads,
         kind=plan.WorkerKind.THREAD if settings.sharing is Sharing.THREADS else plan.WorkerKind.PROCESS,
-        backend=_backend(way),
+        backend=_backend(method),
         queue_depth=settings.depth if is_queue else 1,
         open=_open_flags(settings),
         stop=stop,
     )
 
 
-def _backend(way: Way) -> plan.Backend:
-    if way is Way.ASYNC:
+def _backend(method: IoMethod) -> plan.Backend:
+    if method is IoMethod.ASYNC:
         return plan.IoUring(fallback=plan.Fallback.THREADS)
-    return plan.Mmap() if way is Way.MAPPED else plan.Psync()
+    return plan.Mmap() if method is IoMethod.MAPPED else plan.Psync()
 
 
 def _open_flags(settings: Settings) -> plan.OpenFlags:
@@ -250,10 +250,10 @@ def _access(settings: Settings, workload: Workload) -> plan.Access:
     return plan.Sequential(region=region)
 
 
-# -- what the Plan cannot say ------------------------------------------------------------------------------------------
+# -- deviations of the Plan ------------------------------------------------------------------------------------------
 
 
-def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
+def _list_deviations(settings: Settings) -> Iterator[plan.Untranslated]:
     if settings.sharing is Sharing.PROCESS_PER_FILE and settings.nthreads > 1:
         yield plan.Untranslated(
             what=f"-P with nthreads={settings.nthreads}: threads inside a process",
@@ -261,16 +261,16 @@ def _untranslated(settings: Settings) -> Iterator[plan.Untranslated]:
         )
     if "unbuffered" in settings.advisories:
         yield plan.Untranslated(
-            what="-c unbuffered", why="only VxFS has that advisory; O_DIRECT stood in for it, as for -c direct"
+            what="-c unbuffered", why="only VxFS has that advisory; O_DIRECT was used instead, as for -c direct"
         )
     if not is_one_loop(settings) and settings.users > 1:
         yield plan.Untranslated(
-            what="each worker's going from workload to workload on its own",
+            what="independent workload sequences of the workers",
             why="these workloads reach their file in different ways, so all workers waited for the slowest between them",
         )
 
 
-def _numbered(name: str, i: int) -> str:
+def _number(name: str, i: int) -> str:
     return name if i == 0 else f"{name}-{i + 1}"
 
 

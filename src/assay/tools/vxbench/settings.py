@@ -29,7 +29,7 @@ _MOST_ENTRIES = 100
 """In one sequence: each is an operation, or a phase, of the Plan."""
 
 
-class Way(enum.Enum):
+class IoMethod(enum.Enum):
     """How a workload reaches its file."""
 
     CALLS = "calls"
@@ -47,7 +47,7 @@ class Workload:
     """One word of `-w`."""
 
     name: str
-    way: Way
+    method: IoMethod
     reads: bool = False
     writes: bool = False
     is_random: bool = False
@@ -58,22 +58,22 @@ class Workload:
         return self.reads and self.writes
 
 
-SLEEP = Workload("sleep", Way.NONE)
+SLEEP = Workload("sleep", IoMethod.NONE)
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("read", Way.CALLS, reads=True),
-        Workload("write", Way.CALLS, writes=True),
-        Workload("rand_read", Way.CALLS, reads=True, is_random=True),
-        Workload("rand_write", Way.CALLS, writes=True, is_random=True),
-        Workload("rand_mixed", Way.CALLS, reads=True, writes=True, is_random=True),
-        Workload("aread", Way.ASYNC, reads=True),
-        Workload("awrite", Way.ASYNC, writes=True),
-        Workload("arand_read", Way.ASYNC, reads=True, is_random=True),
-        Workload("arand_write", Way.ASYNC, writes=True, is_random=True),
-        Workload("arand_mixed", Way.ASYNC, reads=True, writes=True, is_random=True),
-        Workload("mmap_read", Way.MAPPED, reads=True),
-        Workload("mmap_write", Way.MAPPED, writes=True),
+        Workload("read", IoMethod.CALLS, reads=True),
+        Workload("write", IoMethod.CALLS, writes=True),
+        Workload("rand_read", IoMethod.CALLS, reads=True, is_random=True),
+        Workload("rand_write", IoMethod.CALLS, writes=True, is_random=True),
+        Workload("rand_mixed", IoMethod.CALLS, reads=True, writes=True, is_random=True),
+        Workload("aread", IoMethod.ASYNC, reads=True),
+        Workload("awrite", IoMethod.ASYNC, writes=True),
+        Workload("arand_read", IoMethod.ASYNC, reads=True, is_random=True),
+        Workload("arand_write", IoMethod.ASYNC, writes=True, is_random=True),
+        Workload("arand_mixed", IoMethod.ASYNC, reads=True, writes=True, is_random=True),
+        Workload("mmap_read", IoMethod.MAPPED, reads=True),
+        Workload("mmap_write", IoMethod.MAPPED, writes=True),
         SLEEP,
     )
 }
@@ -139,7 +139,7 @@ class Settings:
         """Refuse what contradicts itself."""
         _check_sequence(self)
         _check_range(self)
-        _check_ways(self)
+        _check_methods(self)
 
     @property
     def data_workloads(self) -> tuple[Workload, ...]:
@@ -176,7 +176,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     """Read a command line, without the tool's name.
 
     Raises:
-        InputError: an option, workload, sub-option or value that is not known or contradicts another.
+        InputError: an option, workload, sub-option or value that is unknown or contradicts another.
     """
     check_count(arguments, NAME)
     try:
@@ -184,13 +184,13 @@ def parse(arguments: Sequence[str]) -> Settings:
     except getopt.GetoptError as error:
         raise InputError(f"{NAME}: {error.msg}; 'assay {NAME} --help' lists the options") from error
     values: dict[str, Any] = {}
-    words: dict[str, list[str]] = {letter: [] for letter in "wioc"}
+    words: dict[str, list[str]] = {flag: [] for flag in "wioc"}
     for option, value in options:
-        letter = option.removeprefix("-")
-        if letter in words:
-            words[letter] += _entries(value, option)
+        flag = option.removeprefix("-")
+        if flag in words:
+            words[flag] += _entries(value, option)
         else:
-            _flag(values, letter)
+            _flag(values, flag)
     for entry in words["i"]:
         values |= _sub_option(entry)
     return Settings(
@@ -202,22 +202,22 @@ def parse(arguments: Sequence[str]) -> Settings:
     )
 
 
-def _flag(values: dict[str, Any], letter: str) -> None:
-    if letter in {sharing.value for sharing in Sharing}:
-        sharing = Sharing(letter)
+def _flag(values: dict[str, Any], flag: str) -> None:
+    if flag in {sharing.value for sharing in Sharing}:
+        sharing = Sharing(flag)
         if values.setdefault("sharing", sharing) is not sharing:
-            raise InputError(f"{NAME}: -{values['sharing'].value} and -{letter}: choose one of -P, -p and -t")
-    elif letter in "kM":
-        if values.setdefault("is_in_mb", letter == "M") is not (letter == "M"):
+            raise InputError(f"{NAME}: -{values['sharing'].value} and -{flag}: choose one of -P, -p and -t")
+    elif flag in "kM":
+        if values.setdefault("is_in_mb", flag == "M") is not (flag == "M"):
             raise InputError(f"{NAME}: -k and -M: choose one unit")
     else:
-        values[{"s": "is_summary", "v": "is_verbose"}[letter]] = True
+        values[{"s": "is_summary", "v": "is_verbose"}[flag]] = True
 
 
 def _entries(value: str, option: str) -> list[str]:
     entries = [entry.strip() for entry in value.split(",")]
     if not all(entries):
-        raise InputError(f"{NAME}: {option} {value}: nothing stands beside one of the commas")
+        raise InputError(f"{NAME}: {option} {value}: a value is missing next to a comma")
     return entries
 
 
@@ -300,7 +300,7 @@ def _check_sequence(settings: Settings) -> None:
     if len(settings.workloads) > _MOST_ENTRIES:
         raise InputError(f"{NAME}: -w names {len(settings.workloads)} workloads; use nrep= to do a sequence again")
     if SLEEP in settings.workloads and settings.sleeptime is None:
-        raise InputError(f"{NAME}: -w sleep needs to know how long: -i sleeptime=SECONDS")
+        raise InputError(f"{NAME}: -w sleep needs a duration: -i sleeptime=SECONDS")
     if not settings.files:
         raise InputError(f"{NAME}: name a file, such as /mnt/scratch/file1; its directory is what gets measured")
     if settings.users > _MOST_WORKERS:
@@ -318,10 +318,10 @@ def _check_range(settings: Settings) -> None:
         raise InputError(f"{NAME}: files of {settings.startoffset + settings.range_bytes} bytes; no storage has that")
 
 
-def _check_ways(settings: Settings) -> None:
-    ways = {workload.way for workload in settings.workloads}
+def _check_methods(settings: Settings) -> None:
+    methods = {workload.method for workload in settings.workloads}
     opened = settings.modes | settings.advisories
-    if Way.MAPPED in ways and opened & {"append", "direct", "dsync", "sync", "unbuffered"}:
+    if IoMethod.MAPPED in methods and opened & {"append", "direct", "dsync", "sync", "unbuffered"}:
         flags = ", ".join(sorted(opened & {"append", "direct", "dsync", "sync", "unbuffered"}))
         raise InputError(f"{NAME}: {flags} does nothing for a mapped file; use read or write, or -i fsync")
     if len(settings.advisories & {"noreuse", "rand", "seq"}) > 1:
@@ -337,5 +337,5 @@ def _check_ways(settings: Settings) -> None:
             raise InputError(
                 f"{NAME}: -i sparse begins with holes, and reading a hole asks no storage; let a sequential write come first"
             )
-    if Way.ASYNC in ways and settings.fsync and settings.depth > 1:
-        raise InputError(f"{NAME}: fsync cannot stand behind I/Os that are in flight; use -o dsync, or write")
+    if IoMethod.ASYNC in methods and settings.fsync and settings.depth > 1:
+        raise InputError(f"{NAME}: fsync cannot follow I/Os that are in flight; use -o dsync, or write")

@@ -1,8 +1,8 @@
-"""What the leader of a run may ask of its clients, and what it hears of them.
+"""What the leader of a run may ask of its clients, and the events it receives.
 
-The leader's part of a run (`set_run.py`) knows nothing of how words travel: it is given a `Crew`. All methods are called
-from one thread; none waits longer than it says. A client that cannot be reached any more is said once, as `Gone`, by
-`hear`, and is no member afterwards.
+The leader's part of a run (`group_run.py`) is independent of the transport: it uses a `Connection`. All methods are called
+from one thread; none waits longer than its limit. A client that cannot be reached any more is reported once, as `Gone`, by
+`receive`, and is no member afterwards.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from assay.plan import Plan
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Station:
+class JoinedClient:
     """A client as it joined."""
 
     name: str
@@ -30,7 +30,7 @@ class Station:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Said:
+class ClientEvent:
     """An event of a client's engine. Of intervals this is what is shown while the run goes on, and may be several in one."""
 
     client: str
@@ -46,21 +46,21 @@ class Gone:
     heard_ns: int
     noticed_ns: int
     is_lie: bool = False
-    """Whether it was given up because of what it said, of which nothing is believed then."""
+    """Whether it was given up because of its events, none of which is then used."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A client's engine has ended, and its stream is whole; `error` says what was wrong, if anything was."""
+    """A client's engine has ended, and its stream is whole; `error` is its error, if any."""
 
     client: str
     error: str | None
 
 
-Heard = Said | Gone | Ended
+Received = ClientEvent | Gone | Ended
 
 Fetching = Callable[[int, int], None]
-"""Is told how many bytes have come, and of how many."""
+"""Receives how many bytes have come, and of how many."""
 Check = Callable[[Path], None]
 """Looks at a stream that has come, before it is put in its place; raises what is wrong with it."""
 
@@ -72,14 +72,14 @@ class Recalled:
     kept: Mapping[str, int]
     """Bytes of the stream, by client."""
     refused: Mapping[str, str]
-    """Why nothing can be said of a client, or its stream cannot be had: its engine is still at work, for instance."""
+    """Why nothing is known of a client, or its stream cannot be had: its engine is still at work, for instance."""
 
 
-class Crew(Protocol):
+class Connection(Protocol):
     """The clients of a run, connected."""
 
     @property
-    def stations(self) -> Mapping[str, Station]:
+    def clients(self) -> Mapping[str, JoinedClient]:
         """Those that are there, by name, in the order in which the user named them."""
 
     def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
@@ -89,15 +89,15 @@ class Crew(Protocol):
         """
 
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
-        """Start an engine on each client named, on its own Plan; their events come by `hear`. Raises RunError.
+        """Start an engine on each client named, on its own Plan; their events come by `receive`. Raises RunError.
 
-        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is told to `forget`.
+        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is asked to `remove_run`.
         """
 
-    def hear(self, timeout_s: float) -> Sequence[Heard]:
-        """Give what has come, in the order of each client; waits so long at most where nothing has."""
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """Give what has come, in the order of each client; waits for at most T where nothing has."""
 
-    def tell(self, controls: Mapping[str, events.Control]) -> None:
+    def send_controls(self, controls: Mapping[str, events.Control]) -> None:
         """Send a control line to each engine named. Those that are gone are passed over."""
 
     def read_clocks(self) -> Mapping[str, ClockReading]:
@@ -107,22 +107,22 @@ class Crew(Protocol):
         self,
         client: str,
         into: Path,
-        told: Fetching = lambda _done, _all: None,
+        report: Fetching = lambda _done, _all: None,
         check: Check = lambda _: None,
         most_bytes: int | None = None,
     ) -> None:
         """Bring a client's stream here, whole and on storage; raises RunError, and what `check` raises.
 
         The client keeps its copy.
-        `told` is given the bytes that are here and those that there are, after each piece. One of more than `most_bytes` is
+        `report` receives the bytes that are here and the total, after each piece. One of more than `most_bytes` is
         not fetched; None: than a bundle holds.
         """
 
-    def forget(self, client: str) -> str:
-        """Have a client remove what it keeps of the run: it is in a sealed one. Says what hindered that; never raises."""
+    def remove_run(self, client: str) -> str:
+        """Have a client remove what it keeps of the run: it is in a sealed one. Returns the fault, if any; never raises."""
 
     def recall(self, run_id: str) -> Recalled:
-        """Turn to an earlier run instead of beginning one, and say what each client has kept of it; `fetch` brings it."""
+        """Turn to an earlier run instead of beginning one, and report what each client has kept of it; `fetch` brings it."""
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""

@@ -1,4 +1,4 @@
-"""How is each client of a run reached? Kept with the run, for the words by which it is reached again."""
+"""Record how each client of a run is reached, so that it can be reached again."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ from assay.cluster.asked import ClientsAsked
 from assay.cluster.hosts import HostSpec
 
 
-def ways_of(asked: ClientsAsked, clients: Iterable[str]) -> dict[str, Reached]:
-    """Say it of clients by their names."""
+def reached_by_name(asked: ClientsAsked, clients: Iterable[str]) -> dict[str, Reached]:
+    """Describe it for clients by their names."""
     hosts = {host.name: host for host in (*asked.hosts, *asked.observers)}
     return {
         name: _of_host(hosts[name], asked.ssh_user) if name in hosts else Reached(way=ReachedBy.JOINED)

@@ -25,8 +25,8 @@ class Computed(msgspec.Struct, frozen=True, kw_only=True):
     """What would make the sentence true; null: without an end."""
 
 
-class JudgedSentence(msgspec.Struct, frozen=True, kw_only=True):
-    """What one sentence comes to."""
+class AssessedSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one sentence."""
 
     says: str
     verdict: ClaimVerdict
@@ -35,37 +35,37 @@ class JudgedSentence(msgspec.Struct, frozen=True, kw_only=True):
     """Null: it could not be computed."""
 
 
-class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
+class AssessedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """A claim: true if all of its sentences are."""
 
     id: str
     text: str
     verdict: ClaimVerdict
-    sentences: tuple[JudgedSentence, ...]
+    sentences: tuple[AssessedSentence, ...]
     note: str = ""
 
 
-class JudgedClaims(msgspec.Struct, frozen=True, kw_only=True):
+class AssessedClaims(msgspec.Struct, frozen=True, kw_only=True):
     """What `assay claims --json` prints."""
 
     schema: str
     title: str
-    claims: tuple[JudgedClaim, ...]
+    claims: tuple[AssessedClaim, ...]
 
     def count(self, verdict: ClaimVerdict) -> int:
         """Count the claims of a verdict."""
         return sum(claim.verdict is verdict for claim in self.claims)
 
 
-def judged_claim(id_: str, text: str, note: str, sentences: Sequence[JudgedSentence]) -> JudgedClaim:
+def make_claim(id_: str, text: str, note: str, sentences: Sequence[AssessedSentence]) -> AssessedClaim:
     """Put the verdict on a claim together."""
     verdict = of_all(sentence.verdict for sentence in sentences)
-    return JudgedClaim(id=id_, text=text, verdict=verdict, sentences=tuple(sentences), note=note)
+    return AssessedClaim(id=id_, text=text, verdict=verdict, sentences=tuple(sentences), note=note)
 
 
-def undecided(says: str, reason: str, computed: Computed | None = None) -> JudgedSentence:
-    """Say why nothing can be said."""
-    return JudgedSentence(says=says, verdict=ClaimVerdict.NOT_DECIDABLE, reason=reason, computed=computed)
+def undecided(says: str, reason: str, computed: Computed | None = None) -> AssessedSentence:
+    """Explain why nothing can be decided."""
+    return AssessedSentence(says=says, verdict=ClaimVerdict.NOT_DECIDABLE, reason=reason, computed=computed)
 
 
 def ends(values: Accepted) -> tuple[float | None, float | None]:
@@ -74,6 +74,6 @@ def ends(values: Accepted) -> tuple[float | None, float | None]:
     return (low if abs(low) != float("inf") else None, high if abs(high) != float("inf") else None)
 
 
-def to_json(found: JudgedClaims) -> str:
+def to_json(found: AssessedClaims) -> str:
     """Write the document for people and programs."""
     return json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())

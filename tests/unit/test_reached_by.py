@@ -6,7 +6,7 @@ import pytest
 
 from assay.bundle.client_set import Reached, ReachedBy
 from assay.cluster.asked import clients_asked
-from assay.cluster.ways import ways_of
+from assay.cluster.reached_by import reached_by_name
 
 HOSTS = """
 a
@@ -24,7 +24,7 @@ def test_each_client_has_the_way_by_which_it_was_reached(tmp_path: Path) -> None
     asked = clients_asked(hosts=str(tmp_path / "hosts"), observe="server", ssh_user="root")
     assert asked is not None
 
-    found = ways_of(asked, ("a", "b", "c", "d", "e", "f", "here", "server"))
+    found = reached_by_name(asked, ("a", "b", "c", "d", "e", "f", "here", "server"))
 
     assert found == {
         "a": Reached(way=ReachedBy.SSH, address="a", user="root"),
@@ -42,7 +42,7 @@ def test_who_joined_was_started_by_somebody_else(tmp_path: Path) -> None:
     asked = clients_asked(join=str(tmp_path), clients=2)
     assert asked is not None
 
-    assert ways_of(asked, ("n1", "n2")) == dict.fromkeys(("n1", "n2"), Reached(way=ReachedBy.JOINED))
+    assert reached_by_name(asked, ("n1", "n2")) == dict.fromkeys(("n1", "n2"), Reached(way=ReachedBy.JOINED))
 
 
 @pytest.mark.parametrize("word", ["-oProxyCommand=sh", "a;reboot", "a b", "$(id)", "a'b", "", "x" * 300])

@@ -20,8 +20,8 @@ import pytest
 
 from assay import __version__, events
 from assay.bundle.client_set import Role
-from assay.cluster.crew import Ended, Gone, Heard, Said
-from assay.cluster.dask_crew import DaskCrew
+from assay.cluster.connection import ClientEvent, Ended, Gone, Received
+from assay.cluster.dask_connection import DaskConnection
 from assay.cluster.join_file import read_join
 from assay.cluster.lead import Lead
 from assay.cluster.security import security_of
@@ -123,39 +123,39 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 @contextlib.contextmanager
-def crew_of(scene: Scene, *names: str, insecure: bool = False) -> Iterator[DaskCrew]:
+def crew_of(scene: Scene, *names: str, insecure: bool = False) -> Iterator[DaskConnection]:
     with Lead("127.0.0.1", scene.join, insecure) as lead:
         scene.start(*names, words=("--insecure-as-root",) if insecure else ())
-        crew = lead.gather(dict.fromkeys(names, Role.LOAD), WAIT_S, lambda _: None)
-        yield crew
+        connection = lead.gather(dict.fromkeys(names, Role.LOAD), WAIT_S, lambda _: None)
+        yield connection
 
 
-def hear_until(crew: DaskCrew, is_enough: Callable[[list[Heard]], bool]) -> list[Heard]:
-    heard: list[Heard] = []
+def hear_until(connection: DaskConnection, is_enough: Callable[[list[Received]], bool]) -> list[Received]:
+    received: list[Received] = []
 
     def look() -> bool:
-        heard.extend(crew.hear(0.2))
-        return is_enough(heard)
+        received.extend(connection.receive(0.2))
+        return is_enough(received)
 
     wait_until(look, "the crew to say enough", WAIT_S)
-    return heard
+    return received
 
 
-def all_over(*names: str) -> Callable[[list[Heard]], bool]:
-    return lambda heard: {one.client for one in heard if isinstance(one, Ended | Gone)} >= set(names)
+def all_over(*names: str) -> Callable[[list[Received]], bool]:
+    return lambda received: {one.client for one in received if isinstance(one, Ended | Gone)} >= set(names)
 
 
-def is_started(*names: str) -> Callable[[list[Heard]], bool]:
-    def are_all(heard: list[Heard]) -> bool:
+def is_started(*names: str) -> Callable[[list[Received]], bool]:
+    def are_all(received: list[Received]) -> bool:
         return set(names) <= {
-            one.client for one in heard if isinstance(one, Said) and isinstance(one.event, events.Started)
+            one.client for one in received if isinstance(one, ClientEvent) and isinstance(one.event, events.Started)
         }
 
     return are_all
 
 
-def said_by(heard: Sequence[Heard], name: str) -> list[events.Event]:
-    return [one.event for one in heard if isinstance(one, Said) and one.client == name]
+def said_by(received: Sequence[Received], name: str) -> list[events.Event]:
+    return [one.event for one in received if isinstance(one, ClientEvent) and one.client == name]
 
 
 def stream_of(path: Path) -> list[events.Event]:
@@ -181,33 +181,33 @@ def sums(seen: Sequence[events.Event]) -> Counter[str]:
     return found
 
 
-def fetched(crew: DaskCrew, name: str, folder: Path) -> Path:
+def fetched(connection: DaskConnection, name: str, folder: Path) -> Path:
     into = folder / "events" / f"{name}.ndjson"
     into.parent.mkdir(exist_ok=True)
-    crew.fetch(name, into)
+    connection.fetch(name, into)
     return into
 
 
 def test_all_that_engines_say_comes_in_order_and_sums_to_the_streams_that_are_fetched(scene: Scene) -> None:
-    with crew_of(scene, *NAMES) as crew:
-        assert list(crew.stations) == list(NAMES)
-        crew.begin(RUN, scene.plans(*NAMES))
-        crew.tell(dict.fromkeys(NAMES, events.StartWhenReady()))
-        heard = hear_until(crew, all_over(*NAMES))
+    with crew_of(scene, *NAMES) as connection:
+        assert list(connection.clients) == list(NAMES)
+        connection.begin(RUN, scene.plans(*NAMES))
+        connection.send_controls(dict.fromkeys(NAMES, events.StartWhenReady()))
+        received = hear_until(connection, all_over(*NAMES))
 
         for name in NAMES:
             own = hashlib.sha256(scene.kept(name).read_bytes()).hexdigest()
-            into = fetched(crew, name, scene.folder)
-            whole, relayed = stream_of(into), said_by(heard, name)
+            into = fetched(connection, name, scene.folder)
+            whole, relayed = stream_of(into), said_by(received, name)
             assert hashlib.sha256(into.read_bytes()).hexdigest() == own
             assert kinds(relayed) == kinds(whole)
             assert sums(relayed) == sums(whole)
             assert sums(whole)["read ops"] > 0
             assert not any(isinstance(event, events.Interval) and (event.host or event.workers) for event in relayed)
-        assert [one.error for one in heard if isinstance(one, Ended)] == [None] * len(NAMES)
-        assert not crew.batches_missed
+        assert [one.error for one in received if isinstance(one, Ended)] == [None] * len(NAMES)
+        assert not connection.batches_missed
         assert all(scene.kept(name).is_file() for name in NAMES)
-        assert [crew.forget(name) for name in NAMES] == [""] * len(NAMES)
+        assert [connection.remove_run(name) for name in NAMES] == [""] * len(NAMES)
         assert not list((scene.folder / "state").rglob("*.ndjson"))
 
     assert [scene.exit_code(name) for name in NAMES] == [0] * len(NAMES)
@@ -216,27 +216,27 @@ def test_all_that_engines_say_comes_in_order_and_sums_to_the_streams_that_are_fe
 
 
 def test_a_start_that_was_agreed_is_kept_on_every_client(scene: Scene) -> None:
-    def is_ready(heard: list[Heard]) -> bool:
-        ready = {one.client for one in heard if isinstance(one, Said) and isinstance(one.event, events.Ready)}
+    def is_ready(received: list[Received]) -> bool:
+        ready = {one.client for one in received if isinstance(one, ClientEvent) and isinstance(one.event, events.Ready)}
         return ready >= set(NAMES[:2])
 
-    with crew_of(scene, *NAMES[:2]) as crew:
-        crew.begin(RUN, scene.plans(*NAMES[:2], seconds="1s"))
-        heard = hear_until(crew, is_ready)
-        at_ns = crew.read_clocks()["n1"].at_ns + 2_000_000_000
-        crew.tell({name: events.Start(phase_index=0, at_monotonic_ns=at_ns) for name in NAMES[:2]})
-        heard += hear_until(crew, all_over(*NAMES[:2]))
+    with crew_of(scene, *NAMES[:2]) as connection:
+        connection.begin(RUN, scene.plans(*NAMES[:2], seconds="1s"))
+        received = hear_until(connection, is_ready)
+        at_ns = connection.read_clocks()["n1"].at_ns + 2_000_000_000
+        connection.send_controls({name: events.Start(phase_index=0, at_monotonic_ns=at_ns) for name in NAMES[:2]})
+        received += hear_until(connection, all_over(*NAMES[:2]))
 
     for name in NAMES[:2]:
-        hello = next(event for event in said_by(heard, name) if isinstance(event, events.Hello))
-        started = next(event for event in said_by(heard, name) if isinstance(event, events.Started))
+        hello = next(event for event in said_by(received, name) if isinstance(event, events.Hello))
+        started = next(event for event in said_by(received, name) if isinstance(event, events.Started))
         assert started.late_ns is not None
         assert hello.clock.monotonic_at_zero_ns + started.start_ns - started.late_ns == at_ns
 
 
 def test_the_clock_of_this_very_machine_is_found_within_the_bound(scene: Scene) -> None:
-    with crew_of(scene, *NAMES[:2]) as crew:
-        readings = crew.read_clocks()
+    with crew_of(scene, *NAMES[:2]) as connection:
+        readings = connection.read_clocks()
 
     assert list(readings) == list(NAMES[:2])
     for reading in readings.values():
@@ -245,23 +245,23 @@ def test_the_clock_of_this_very_machine_is_found_within_the_bound(scene: Scene) 
 
 
 def test_a_client_that_is_killed_is_gone_and_the_others_are_whole(scene: Scene) -> None:
-    with crew_of(scene, *NAMES) as crew:
-        crew.begin(RUN, scene.plans(*NAMES, seconds="4s"))
-        crew.tell(dict.fromkeys(NAMES, events.StartWhenReady()))
-        heard = hear_until(crew, is_started(*NAMES))
+    with crew_of(scene, *NAMES) as connection:
+        connection.begin(RUN, scene.plans(*NAMES, seconds="4s"))
+        connection.send_controls(dict.fromkeys(NAMES, events.StartWhenReady()))
+        received = hear_until(connection, is_started(*NAMES))
         engine = scene.engine("n2")
         scene.processes["n2"].kill()
-        heard += hear_until(crew, all_over(*NAMES))
+        received += hear_until(connection, all_over(*NAMES))
 
-        gone = [one for one in heard if isinstance(one, Gone)]
+        gone = [one for one in received if isinstance(one, Gone)]
         assert [one.client for one in gone] == ["n2"]
         assert "connection closed" in gone[0].reason
         assert gone[0].heard_ns <= gone[0].noticed_ns
-        assert list(crew.stations) == ["n1", "n10"]
+        assert list(connection.clients) == ["n1", "n10"]
         for name in ("n1", "n10"):
-            assert sums(said_by(heard, name)) == sums(stream_of(fetched(crew, name, scene.folder)))
+            assert sums(said_by(received, name)) == sums(stream_of(fetched(connection, name, scene.folder)))
         with pytest.raises(RunError, match="'n2' is not connected"):
-            crew.fetch("n2", scene.folder / "n2.ndjson")
+            connection.fetch("n2", scene.folder / "n2.ndjson")
 
     wait_until(lambda: not is_alive(engine), "the engine of the killed client ends", WAIT_S)
     assert isinstance(stream_of(scene.kept("n2"))[-1], events.Finished)
@@ -269,10 +269,10 @@ def test_a_client_that_is_killed_is_gone_and_the_others_are_whole(scene: Scene) 
 
 
 def test_a_client_that_hangs_is_given_up(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
+    with crew_of(scene, "n1") as connection:
         scene.processes["n1"].send_signal(signal.SIGSTOP)
         try:
-            (gone,) = hear_until(crew, all_over("n1"))
+            (gone,) = hear_until(connection, all_over("n1"))
         finally:
             scene.processes["n1"].send_signal(signal.SIGCONT)
 
@@ -282,13 +282,13 @@ def test_a_client_that_hangs_is_given_up(scene: Scene) -> None:
 
 
 def test_engines_that_are_ended_leave_their_streams(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
-        crew.begin(RUN, scene.plans("n1", seconds="1h"))
-        crew.tell({"n1": events.StartWhenReady()})
-        hear_until(crew, is_started("n1"))
-        crew.end_engines(["n1"])
-        (ended,) = [one for one in hear_until(crew, all_over("n1")) if isinstance(one, Ended)]
-        whole = stream_of(fetched(crew, "n1", scene.folder))
+    with crew_of(scene, "n1") as connection:
+        connection.begin(RUN, scene.plans("n1", seconds="1h"))
+        connection.send_controls({"n1": events.StartWhenReady()})
+        hear_until(connection, is_started("n1"))
+        connection.end_engines(["n1"])
+        (ended,) = [one for one in hear_until(connection, all_over("n1")) if isinstance(one, Ended)]
+        whole = stream_of(fetched(connection, "n1", scene.folder))
 
     assert ended.error is not None
     assert "ended at once" in ended.error
@@ -296,16 +296,16 @@ def test_engines_that_are_ended_leave_their_streams(scene: Scene) -> None:
 
 
 def test_a_client_that_is_stopped_removes_data_keeps_the_stream_and_says_so(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
-        crew.begin(RUN, scene.plans("n1", seconds="1h"))
-        crew.tell({"n1": events.StartWhenReady()})
-        hear_until(crew, is_started("n1"))
+    with crew_of(scene, "n1") as connection:
+        connection.begin(RUN, scene.plans("n1", seconds="1h"))
+        connection.send_controls({"n1": events.StartWhenReady()})
+        hear_until(connection, is_started("n1"))
         scene.processes["n1"].terminate()
-        heard = hear_until(crew, lambda heard: any(isinstance(one, Gone) for one in heard))
+        received = hear_until(connection, lambda received: any(isinstance(one, Gone) for one in received))
 
-    (gone,) = [one for one in heard if isinstance(one, Gone)]
+    (gone,) = [one for one in received if isinstance(one, Gone)]
     assert "SIGTERM ended it" in gone.reason
-    assert any(isinstance(one, Ended) for one in heard)
+    assert any(isinstance(one, Ended) for one in received)
     assert scene.exit_code("n1") == 130
     assert isinstance(stream_of(scene.kept("n1"))[-1], events.Finished)
     assert not list(scene.directory("n1").iterdir())
@@ -324,10 +324,10 @@ with Lead("127.0.0.1", join) as lead:
     crew = lead.gather(dict.fromkeys(names, Role.LOAD), 600, lambda _: None)
     plans = {name: native.parse(text, "small.toml", directory=data / name, settings={}) for name in names}
     crew.begin("a-run", plans)
-    crew.tell(dict.fromkeys(names, events.StartWhenReady()))
+    crew.send_controls(dict.fromkeys(names, events.StartWhenReady()))
     started = set()
     while True:
-        for one in crew.hear(1.0):
+        for one in crew.receive(1.0):
             if isinstance(getattr(one, "event", None), events.Started):
                 started.add(one.client)
                 if len(started) == len(names):
@@ -454,44 +454,44 @@ def test_who_is_missing_is_named(scene: Scene) -> None:
 def test_any_names_are_welcome_where_only_a_number_is_asked_for_and_come_in_the_order_of_names(scene: Scene) -> None:
     with Lead("127.0.0.1", scene.join) as lead:
         scene.start(*reversed(NAMES))
-        crew = lead.gather(3, WAIT_S, lambda _: None)
+        connection = lead.gather(3, WAIT_S, lambda _: None)
 
-        assert list(crew.stations) == list(NAMES)
+        assert list(connection.clients) == list(NAMES)
 
 
 def test_facts_of_each_client_come_with_those_of_the_directories(scene: Scene) -> None:
-    with crew_of(scene, *NAMES[:2]) as crew:
-        facts = crew.look({key: {"data": str(scene.directory("all"))} for key in crew.stations})
+    with crew_of(scene, *NAMES[:2]) as connection:
+        facts = connection.look({key: {"data": str(scene.directory("all"))} for key in connection.clients})
         with pytest.raises(RunError, match=r"client 'n1'.*nowhere.*client 'n2'.*nowhere"):
-            crew.look({key: {"data": str(scene.folder / "nowhere")} for key in crew.stations})
+            connection.look({key: {"data": str(scene.folder / "nowhere")} for key in connection.clients})
 
     for name in NAMES[:2]:
         assert {fact.key: fact.value for fact in facts[name]}["target.data.directory"] == str(scene.directory("all"))
 
 
 def test_what_an_engine_cannot_do_is_said_when_it_ends(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
-        crew.begin(RUN, {"n1": plan(scene.folder / "nowhere")})
-        (ended,) = [one for one in hear_until(crew, all_over("n1")) if isinstance(one, Ended)]
+    with crew_of(scene, "n1") as connection:
+        connection.begin(RUN, {"n1": plan(scene.folder / "nowhere")})
+        (ended,) = [one for one in hear_until(connection, all_over("n1")) if isinstance(one, Ended)]
 
     assert ended.error is not None
     assert "nowhere" in ended.error
 
 
 def test_one_run_at_a_time(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
-        crew.begin(RUN, scene.plans("n1", seconds="1h"))
+    with crew_of(scene, "n1") as connection:
+        connection.begin(RUN, scene.plans("n1", seconds="1h"))
         with pytest.raises(RunError, match="client 'n1': another run is under way"):
-            crew.begin("another", scene.plans("n1"))
+            connection.begin("another", scene.plans("n1"))
 
 
 def test_several_runs_one_after_the_other(scene: Scene) -> None:
-    with crew_of(scene, "n1") as crew:
+    with crew_of(scene, "n1") as connection:
         for run_id in ("first", "second"):
-            crew.begin(run_id, scene.plans("n1", seconds="1s"))
-            crew.tell({"n1": events.StartWhenReady()})
-            heard = hear_until(crew, all_over("n1"))
-            assert sums(said_by(heard, "n1")) == sums(stream_of(fetched(crew, "n1", scene.folder)))
+            connection.begin(run_id, scene.plans("n1", seconds="1s"))
+            connection.send_controls({"n1": events.StartWhenReady()})
+            received = hear_until(connection, all_over("n1"))
+            assert sums(said_by(received, "n1")) == sums(stream_of(fetched(connection, "n1", scene.folder)))
 
 
 def test_an_idle_client_leaves(scene: Scene) -> None:
@@ -503,8 +503,8 @@ def test_an_idle_client_leaves(scene: Scene) -> None:
 
 
 def test_without_encryption_on_loopback(scene: Scene) -> None:
-    with crew_of(scene, "n1", insecure=True) as crew:
-        assert list(crew.stations) == ["n1"]
+    with crew_of(scene, "n1", insecure=True) as connection:
+        assert list(connection.clients) == ["n1"]
         assert not list(scene.join.glob("*.pem"))
 
 

@@ -9,18 +9,18 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
 from assay.clocks import ClockReading
-from assay.cluster.collecting import collected
-from assay.cluster.crew import Gone
-from assay.cluster.set_run import run_set
+from assay.cluster.collecting import collect
+from assay.cluster.connection import Gone
+from assay.cluster.group_run import run_group
 from assay.errors import AssayError, RunError
 from assay.plan import Plan, Prepare
 from unit.bundle_streams import interval, plan
-from unit.scripted_crew import TICKS, Script, ScriptedCrew
+from unit.scripted_connection import TICKS, Script, ScriptedConnection
 
 FAR_NS = 1000 * 10**9
 
 
-class Heard:
+class Received:
     """Takes down what is said."""
 
     def __init__(self) -> None:
@@ -61,39 +61,45 @@ def two_phases() -> Plan:
 
 
 def run(
-    tmp_path: Path, crew: ScriptedCrew, on_lost: OnLost = OnLost.CONTINUE
-) -> tuple[RunBundle, AssayError | None, ClientSet, Heard]:
-    heard = Heard()
-    bundle, error = run_set(
-        two_phases(), crew, share=Share.OWN, on_lost=on_lost, listener=heard, runs=tmp_path, argv=("assay", "quick")
+    tmp_path: Path, connection: ScriptedConnection, on_lost: OnLost = OnLost.CONTINUE
+) -> tuple[RunBundle, AssayError | None, ClientSet, Received]:
+    received = Received()
+    bundle, error = run_group(
+        two_phases(),
+        connection,
+        share=Share.OWN,
+        on_lost=on_lost,
+        listener=received,
+        runs=tmp_path,
+        argv=("assay", "quick"),
     )
     found = RunBundle.open(bundle.path).client_set()
     assert found is not None
-    assert heard.ends == 1
-    return bundle, error, found, heard
+    assert received.ends == 1
+    return bundle, error, found, received
 
 
 def test_all_start_each_phase_at_one_moment_by_their_own_clocks(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(FAR_NS), "c": Script(-300_000_000)})
+    connection = ScriptedConnection({"a": Script(), "b": Script(FAR_NS), "c": Script(-300_000_000)})
 
-    bundle, error, found, heard = run(tmp_path, crew)
+    bundle, error, found, received = run(tmp_path, connection)
 
     assert error is None
     assert bundle.is_sealed
     assert [start.phase_index for start in found.starts] == [0, 1]
-    for name, script in crew.scripts.items():
+    for name, script in connection.scripts.items():
         # The clocks are read 7 ns wrong.
         assert [at - script.offset_ns - 7 for at in script.starts] == [start.at_ns for start in found.starts], name
-    assert heard.said[0] == "2 phases on a, b, c"
+    assert received.said[0] == "2 phases on a, b, c"
 
 
 def test_what_each_recorded_is_in_the_bundle_whole(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(FAR_NS)})
+    connection = ScriptedConnection({"a": Script(), "b": Script(FAR_NS)})
 
-    bundle, _, found, _ = run(tmp_path, crew)
+    bundle, _, found, _ = run(tmp_path, connection)
 
     assert bundle.clients == ("a", "b")
-    for name, script in crew.scripts.items():
+    for name, script in connection.scripts.items():
         kept = [event for event in script.stream if not isinstance(event, events.Interval)]
         assert bundle.events(name) == kept
     workers = bundle.workers()
@@ -104,15 +110,15 @@ def test_what_each_recorded_is_in_the_bundle_whole(tmp_path: Path) -> None:
 
 
 def test_whose_clock_cannot_be_read_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(unread_at=1), "c": Script()})
+    connection = ScriptedConnection({"a": Script(), "b": Script(unread_at=1), "c": Script()})
 
-    bundle, error, found, heard = run(tmp_path, crew)
+    bundle, error, found, received = run(tmp_path, connection)
 
     assert error is None
     assert bundle.is_sealed
-    assert "b is lost: its clock could not be read" in heard.said
-    assert crew.killed == ["b"]
-    assert [len(script.starts) for script in crew.scripts.values()] == [2, 1, 2]
+    assert "b is lost: its clock could not be read" in received.said
+    assert connection.killed == ["b"]
+    assert [len(script.starts) for script in connection.scripts.values()] == [2, 1, 2]
     assert [start.members for start in found.starts] == [("a", "b", "c"), ("a", "c")]
 
 
@@ -123,22 +129,22 @@ def test_a_client_whose_clock_is_not_known_is_asked_again_and_then_refused_befor
     def shows(reading: ClockReading, number: int) -> ClockReading:
         return msgspec.structs.replace(reading, bound_ns=8 * 10**9) if number < unsure_times else reading
 
-    crew = ScriptedCrew({"a": Script(), "b": Script(shows=shows)})
+    connection = ScriptedConnection({"a": Script(), "b": Script(shows=shows)})
 
     if unsure_times == 1:
-        assert run(tmp_path, crew)[1] is None
+        assert run(tmp_path, connection)[1] is None
         return
     with pytest.raises(RunError, match=r"^b: its clock is known to ± 8\.00 s only\. .* nothing was laid out"):
-        run(tmp_path, crew)
-    assert [script.plan for script in crew.scripts.values()] == [None, None]
+        run(tmp_path, connection)
+    assert [script.plan for script in connection.scripts.values()] == [None, None]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_who_was_gone_before_the_run_was_planned_ends_it_in_a_line(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script()})
-    crew.heard = [Gone(client="c", reason="socket closed", heard_ns=1, noticed_ns=2)]
+    connection = ScriptedConnection({"a": Script(), "b": Script()})
+    connection.received = [Gone(client="c", reason="socket closed", heard_ns=1, noticed_ns=2)]
 
-    _, error, _, _ = run(tmp_path, crew)
+    _, error, _, _ = run(tmp_path, connection)
 
     assert isinstance(error, RunError)
     assert str(error) == "client 'c' was lost before the run began. Nothing was measured"
@@ -148,58 +154,58 @@ def test_who_lays_out_for_all_is_needed_until_all_is_laid_out(tmp_path: Path) ->
     whole = two_phases()
     later = msgspec.structs.replace(whole.phases[1], before=(Prepare(set="set"),))
     for phases, is_needed in ((whole.phases, False), ((whole.phases[0], later), True)):
-        heard = Heard()
-        crew = ScriptedCrew({"a": Script(gone_in=0), "b": Script()})
-        _, error = run_set(
+        received = Received()
+        connection = ScriptedConnection({"a": Script(gone_in=0), "b": Script()})
+        _, error = run_group(
             msgspec.structs.replace(whole, phases=phases),
-            crew,
+            connection,
             share=Share.ONE_SET,
             on_lost=OnLost.CONTINUE,
-            listener=heard,
+            listener=received,
             runs=tmp_path,
             argv=("assay", "quick"),
         )
 
         assert (error is not None) is is_needed
-        assert len(crew.scripts["b"].starts) == (1 if is_needed else 2)
+        assert len(connection.scripts["b"].starts) == (1 if is_needed else 2)
 
 
 def test_who_is_lost_is_lost_for_the_run_and_what_it_said_is_kept(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0), "c": Script()})
+    connection = ScriptedConnection({"a": Script(), "b": Script(gone_in=0), "c": Script()})
 
-    bundle, error, found, heard = run(tmp_path, crew)
+    bundle, error, found, received = run(tmp_path, connection)
 
     assert error is None
-    assert "b is lost: socket closed" in heard.said
+    assert "b is lost: socket closed" in received.said
     lost = {member.name: member.lost for member in found.members}
     assert lost["a"] is lost["c"] is None
     assert lost["b"] is not None
     assert (lost["b"].phase_index, lost["b"].reason, lost["b"].is_collected) == (0, "socket closed", False)
     assert [start.members for start in found.starts] == [("a", "b", "c"), ("a", "c")]
-    assert crew.fetched == ["a", "c"]
+    assert connection.fetched == ["a", "c"]
     intervals = bundle.intervals()
     assert set(intervals.filter(intervals["client"] == "b")["phase_index"].to_list()) == {0}
 
 
 @pytest.mark.parametrize("on_lost", [OnLost.STOP, OnLost.ABORT])
 def test_the_others_end_when_they_are_to(tmp_path: Path, on_lost: OnLost) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0), "c": Script()})
+    connection = ScriptedConnection({"a": Script(), "b": Script(gone_in=0), "c": Script()})
 
-    bundle, error, _, _ = run(tmp_path, crew, on_lost)
+    bundle, error, _, _ = run(tmp_path, connection, on_lost)
 
     assert isinstance(error, RunError)
     assert "b: socket closed" in str(error)
     assert bundle.is_sealed
-    is_stopped = [events.StopRun() in crew.scripts[name].orders for name in ("a", "c")]
-    assert (is_stopped, sorted(crew.killed)) == (
+    is_stopped = [events.StopRun() in connection.scripts[name].orders for name in ("a", "c")]
+    assert (is_stopped, sorted(connection.killed)) == (
         ([True, True], []) if on_lost is OnLost.STOP else ([False, False], ["a", "c"])
     )
 
 
 def test_a_run_that_nobody_can_begin_says_why_for_each(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(refuses="no room"), "b": Script(refuses="read-only")})
+    connection = ScriptedConnection({"a": Script(refuses="no room"), "b": Script(refuses="read-only")})
 
-    _, error, found, _ = run(tmp_path, crew)
+    _, error, found, _ = run(tmp_path, connection)
 
     assert str(error) == "no client is left. a: no room; b: read-only"
     assert not found.starts
@@ -212,7 +218,7 @@ def test_a_run_that_each_client_refuses_is_kept_nowhere(tmp_path: Path, errno: i
         t_ns=1, phase_index=None, class_=events.ErrorClass.ENVIRONMENT, text="no memory", path=None, errno=None
     )
     failed = msgspec.structs.replace(refusal, errno=errno)
-    crew = ScriptedCrew({
+    connection = ScriptedConnection({
         "a": Script(refuses="no memory", refusal=refusal),
         "b": Script(refuses="no memory", refusal=failed),
         "server": Script(role=Role.OBSERVER),
@@ -220,21 +226,21 @@ def test_a_run_that_each_client_refuses_is_kept_nowhere(tmp_path: Path, errno: i
 
     if errno is None:
         with pytest.raises(RunError, match="no client is left"):
-            run(tmp_path, crew)
+            run(tmp_path, connection)
     else:
-        run(tmp_path, crew)
+        run(tmp_path, connection)
 
     assert len(list_runs(tmp_path)) == (0 if errno is None else 1)
-    assert sorted(crew.forgotten) == ["a", "b", "server"]
+    assert sorted(connection.removed) == ["a", "b", "server"]
 
 
 def test_observers_go_along_and_make_no_load(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "server": Script(FAR_NS, role=Role.OBSERVER)})
+    connection = ScriptedConnection({"a": Script(), "server": Script(FAR_NS, role=Role.OBSERVER)})
 
-    _, error, found, heard = run(tmp_path, crew)
+    _, error, found, received = run(tmp_path, connection)
 
     assert error is None
-    server = crew.scripts["server"]
+    server = connection.scripts["server"]
     assert server.plan is not None
     assert not server.plan.file_sets
     assert [phase.name for phase in server.plan.phases] == [phase.name for phase in two_phases().phases]
@@ -243,42 +249,42 @@ def test_observers_go_along_and_make_no_load(tmp_path: Path) -> None:
         events.EndPhase(phase_index=1),
     ]
     assert [start.members for start in found.starts] == [("a", "server")] * 2
-    assert {client for client, _ in heard.events} == {"a"}
+    assert {client for client, _ in received.events} == {"a"}
 
 
 def test_an_order_of_who_watches_reaches_every_engine(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script()})
-    heard = Heard()
-    heard.orders = [events.EndPhase(phase_index=0)]
+    connection = ScriptedConnection({"a": Script(), "b": Script()})
+    received = Received()
+    received.orders = [events.EndPhase(phase_index=0)]
 
-    run_set(
+    run_group(
         two_phases(),
-        crew,
+        connection,
         share=Share.OWN,
         on_lost=OnLost.CONTINUE,
-        listener=heard,
+        listener=received,
         runs=tmp_path,
         argv=("assay", "quick"),
     )
 
-    assert all(events.EndPhase(phase_index=0) in script.orders for script in crew.scripts.values())
+    assert all(events.EndPhase(phase_index=0) in script.orders for script in connection.scripts.values())
 
 
 def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_path: Path) -> None:
-    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0)})
-    part, _, _, _ = run(tmp_path, crew)
-    crew.scripts["b"].is_gone = False
-    crew.scripts["b"].stream.append(interval(TICKS))
+    connection = ScriptedConnection({"a": Script(), "b": Script(gone_in=0)})
+    part, _, _, _ = run(tmp_path, connection)
+    connection.scripts["b"].is_gone = False
+    connection.scripts["b"].stream.append(interval(TICKS))
 
-    found = collected(part, [crew], tmp_path)
+    found = collect(part, [connection], tmp_path)
 
     assert (found.clients, found.whole, found.failed) == (("b",), ("a",), {})
     assert found.bundle.run_id != part.run_id
     workers = found.bundle.workers()
-    kept = [event for event in crew.scripts["b"].stream if isinstance(event, events.Interval)]
+    kept = [event for event in connection.scripts["b"].stream if isinstance(event, events.Interval)]
     assert workers.filter(workers["client"] == "b").height == len(kept)
     now = found.bundle.client_set()
     assert now is not None
     assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
-    again = collected(found.bundle, [crew], tmp_path)
+    again = collect(found.bundle, [connection], tmp_path)
     assert (again.clients, again.whole, again.bundle) == ((), ("a", "b"), found.bundle)

@@ -1,6 +1,6 @@
 """The workers that a job of fio means, when they run, and which files they share.
 
-fio makes a process of each of `numjobs`, with files of its own unless the names say otherwise. Those that are told of
+fio makes a process of each of `numjobs`, with files of its own unless the names are shared. Those that differ by
 together, and differ in nothing but their file, are one job of the Plan with several workers; each other one is a job of its
 own, so that a rate, an offset and a row are that worker's.
 """
@@ -15,12 +15,12 @@ from assay.tools.arguments import cut
 from assay.tools.fio.job_settings import JobSettings
 
 FileName = tuple[str, str]
-"""Directory and name, as the words have them; of files that are named by a pattern, the pattern stands for all of them."""
+"""Directory and name, as in the options; files that are named by a pattern are represented by the pattern."""
 _MOST_JOBS = 10_000
 
 
 @dataclass(frozen=True)
-class Clone:
+class JobInstance:
     """One or several workers of a job that are one job of the Plan."""
 
     settings: JobSettings
@@ -33,22 +33,24 @@ class Clone:
     phase: int
 
 
-def clones(jobs: Sequence[JobSettings]) -> list[Clone]:
+def instances(jobs: Sequence[JobSettings]) -> list[JobInstance]:
     """Make the jobs of the Plan; raises InputError where there are too many, or where what one waits for is not there."""
-    if (asked := sum(job.clones for job in jobs)) > _MOST_JOBS:
-        raise InputError(f"fio: these are {asked} jobs, with numjobs; {_MOST_JOBS} are the most")
+    if (asked := sum(job.instances for job in jobs)) > _MOST_JOBS:
+        raise InputError(f"fio: these are {asked} jobs, with numjobs; the limit is {_MOST_JOBS}")
     phases = _phases(jobs)
-    named = [[_names(job, number) for number in range(job.clones)] for job in jobs]
+    named = [[_names(job, number) for number in range(job.instances)] for job in jobs]
     users = Counter(name for of_job in named for name in {name for names in of_job for name in names})
     taken: dict[str, int] = {}
     made = []
     for job, phase, files in zip(jobs, phases, named, strict=True):
         if _are_alike(job) and all(users[name] == 1 for names in files for name in names):
             together = tuple(dict.fromkeys(name for names in files for name in names))
-            if len(together) in {1, job.clones}:
-                made.append(Clone(job, _free(job.name, taken), 0, job.clones, together, phase))
+            if len(together) in {1, job.instances}:
+                made.append(JobInstance(job, _free(job.name, taken), 0, job.instances, together, phase))
                 continue
-        made += [Clone(job, _free(job.name, taken), number, 1, names, phase) for number, names in enumerate(files)]
+        made += [
+            JobInstance(job, _free(job.name, taken), number, 1, names, phase) for number, names in enumerate(files)
+        ]
     return made
 
 
@@ -63,7 +65,7 @@ def groups(jobs: Sequence[JobSettings]) -> list[int]:
 
 def _are_alike(job: JobSettings) -> bool:
     return (
-        job.clones > 1
+        job.instances > 1
         and job.group_reporting
         and job.files.count == 1
         and not any(job.rates)
@@ -86,16 +88,16 @@ def _free(name: str, taken: dict[str, int]) -> str:
 def _names(job: JobSettings, number: int) -> tuple[FileName, ...]:
     files = job.files
     if files.names:
-        return tuple((files.directory, _checked(job, name)) for name in files.names)
+        return tuple((files.directory, _check_name(job, name)) for name in files.names)
     words = files.name_format.replace("$jobname", job.name.replace("/", "_")).replace("$jobnum", str(number))
     if files.count > 1 and "$filenum" not in words:
         raise InputError(
             f"fio: {job.where}: 'filename_format' gives its {files.count} files one name; put $filenum into it"
         )
-    return ((files.directory, _checked(job, words)),)
+    return ((files.directory, _check_name(job, words)),)
 
 
-def _checked(job: JobSettings, name: str) -> str:
+def _check_name(job: JobSettings, name: str) -> str:
     """Give a name of a file, which is one below the job's directory; raises InputError."""
     path = PurePosixPath(name)
     shown = f"fio: {job.where}: job '{cut(job.name)}': filename '{cut(name)}'"
@@ -124,26 +126,27 @@ def _phases(jobs: Sequence[JobSettings]) -> list[int]:
         if job.wait_for:
             before = [phase for other, phase in zip(jobs, found, strict=False) if other.name == job.wait_for]
             if not before:
-                raise InputError(
-                    f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' names no job that stands before this one"
-                )
+                raise InputError(f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' names no earlier job")
             at = max(base, before[-1] + 1)
         found.append(at)
     for job, phase in zip(jobs, found, strict=True):
-        beside = {other.name for other, at in zip(jobs, found, strict=True) if at == phase - 1}
-        if job.wait_for and phase and beside - {job.wait_for}:
+        same_phase = {other.name for other, at in zip(jobs, found, strict=True) if at == phase - 1}
+        if job.wait_for and phase and same_phase - {job.wait_for}:
             raise InputError(
-                f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' has no equal while '{cut(min(beside - {job.wait_for}))}'"
-                " runs beside that job: the jobs of a phase are waited for together; use stonewall"
+                f"fio: {job.where}: 'wait_for={cut(job.wait_for)}' is not supported while"
+                f" '{cut(min(same_phase - {job.wait_for}))}'"
+                " runs at the same time: the jobs of a phase are waited for together; use stonewall"
             )
     return found
 
 
-def one_value(members: Iterable[Clone], what: str, values: Iterable[object], cure: str) -> None:
+def one_value(members: Iterable[JobInstance], what: str, values: Iterable[object], cure: str) -> None:
     """Raise InputError where the jobs of a phase differ in what a phase has once."""
     first: object = None
     for member, value in zip(members, values, strict=True):
         if first is None:
             first = value
         elif value != first:
-            raise InputError(f"fio: {member.settings.where}: '{what}' differs from that of a job beside it; {cure}")
+            raise InputError(
+                f"fio: {member.settings.where}: '{what}' differs from that of a job of the same phase; {cure}"
+            )

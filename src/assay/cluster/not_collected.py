@@ -1,6 +1,6 @@
-"""Clients whose streams nobody has fetched when their run is sealed: they are lost, with what they had said until then.
+"""Clients whose streams nobody has fetched when their run is sealed: they are lost, with their events until then.
 
-So their numbers end where they were last heard, and what is on their machines can still be collected.
+So their numbers end at their last event, and what is on their machines can still be collected.
 """
 
 from collections.abc import Callable, Collection
@@ -12,15 +12,15 @@ from assay.bundle.client_set import ClientSet, Lost, Member
 REASON = "its leader ended before its stream was fetched"
 
 
-def with_unfetched(
+def with_not_collected(
     found: ClientSet, fetched: Collection[str], heard_ns: Callable[[str], int], now_ns: int
 ) -> ClientSet:
     """Give a set in which each client whose stream is not here is lost, and not collected.
 
     Args:
-        found: Who measured, as it was known.
+        found: Who measured, as recorded.
         fetched: Clients whose whole streams are in the run.
-        heard_ns: When a client was last heard, by the leader's CLOCK_MONOTONIC.
+        heard_ns: The time of a client's last event, by the leader's CLOCK_MONOTONIC.
         now_ns: The same clock now, or a time in no order to it where the leader has started anew since.
     """
     index = found.starts[-1].phase_index if found.starts else None

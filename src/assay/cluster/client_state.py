@@ -1,4 +1,4 @@
-"""What the leader of a run knows of one client, and when that was."""
+"""The leader's state of one client, with its times."""
 
 import dataclasses
 import time
@@ -8,7 +8,7 @@ from assay import events
 from assay.bundle.client_set import Lost, Role
 from assay.clocks import ClockReading
 from assay.cluster.client_rules import ClientRules
-from assay.cluster.crew import Station
+from assay.cluster.connection import JoinedClient
 from assay.cluster.patience import Standing
 from assay.host.facts import Fact
 
@@ -16,10 +16,10 @@ _OVER: Final = 1 << 40
 
 
 @dataclasses.dataclass
-class SetClient:
-    """What the leader knows of one client."""
+class ClientState:
+    """The leader's state of one client."""
 
-    station: Station
+    joined: JoinedClient
     facts: tuple[Fact, ...]
     rules: ClientRules
     readings: list[ClockReading] = dataclasses.field(default_factory=list)
@@ -30,13 +30,13 @@ class SetClient:
     error: events.Error | None = None
     has_ended: bool = False
     has_ended_well: bool = False
-    """Whether it said so of its engine, without an error."""
+    """Whether its engine is reported to have ended, without an error."""
     lost: Lost | None = None
     is_believed: bool = True
     clock_ns: int = 0
     """What its way has cost the others at starts."""
     work: int = 0
-    """What it has said that shows work."""
+    """The last event that shows work."""
 
     @property
     def is_there(self) -> bool:
@@ -46,10 +46,10 @@ class SetClient:
     @property
     def is_load(self) -> bool:
         """Whether it makes load, and does not only count."""
-        return self.station.role is Role.LOAD
+        return self.joined.role is Role.LOAD
 
     def standing(self) -> Standing:
-        """Say how far it is, for who waits for it."""
+        """Describe how far it is, for whoever waits for it."""
         return Standing(
             place=_OVER if self.has_ended else max(2 * self.ready, 2 * self.finished + 1),
             work=self.work,

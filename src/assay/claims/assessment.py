@@ -1,4 +1,4 @@
-"""Is a sentence about runs or tables, and what becomes of one that is not understood? Judges every claim of a file."""
+"""Assess every claim of a file: by runs or by tables, with the claims that are not understood."""
 
 import dataclasses
 import re
@@ -8,9 +8,9 @@ from assay.claims import against_runs, against_tables
 from assay.claims.accepted import ClaimVerdict
 from assay.claims.against_runs import GatherRuns
 from assay.claims.against_tables import Meant
+from assay.claims.assessed import SCHEMA, AssessedClaim, AssessedClaims, AssessedSentence, make_claim, undecided
 from assay.claims.claims_file import Claimed, ClaimsFile
 from assay.claims.expression import ExpressionError
-from assay.claims.judged import SCHEMA, JudgedClaim, JudgedClaims, JudgedSentence, judged_claim, undecided
 from assay.claims.sentence import SentenceError, parse
 from assay.errors import InputError
 
@@ -22,8 +22,8 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*|'[^']*'")
 _OF_PAIRS = re.compile(r"\bp\(|\bp_normal\(|\bsettled\(|\sover\s")
 
 
-def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaims:
-    """Judge a file.
+def assess_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> AssessedClaims:
+    """Assess a file.
 
     Args:
         file: The claims, with their tables.
@@ -43,43 +43,43 @@ def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -
             f"{file.source}: {words} words of sentences over {rows} rows, {pairs} of them over pairs or repeats, take too"
             " long: leave out rows that no claim is about, or make several files of it"
         )
-    judging = _Judging(file, runs, usual, meant)
-    claims = tuple(judging.claim(claim) for claim in file.claims)
-    return JudgedClaims(schema=SCHEMA, title=file.title, claims=claims)
+    assessment = _Assessment(file, runs, usual, meant)
+    claims = tuple(assessment.claim(claim) for claim in file.claims)
+    return AssessedClaims(schema=SCHEMA, title=file.title, claims=claims)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Judging:
+class _Assessment:
     file: ClaimsFile
     runs: GatherRuns
     usual: str
     meant: Meant
 
-    def claim(self, claim: Claimed) -> JudgedClaim:
+    def claim(self, claim: Claimed) -> AssessedClaim:
         if claim.undecidable:
-            sentences: tuple[JudgedSentence, ...] = (undecided("", claim.undecidable),)
+            sentences: tuple[AssessedSentence, ...] = (undecided("", claim.undecidable),)
         else:
             sentences = tuple(self._sentence(says, claim) for says in claim.says)
-        return judged_claim(claim.id, claim.text, claim.note, sentences)
+        return make_claim(claim.id, claim.text, claim.note, sentences)
 
-    def _sentence(self, says: str, claim: Claimed) -> JudgedSentence:
+    def _sentence(self, says: str, claim: Claimed) -> AssessedSentence:
         tables = self.file.tables
         try:
             sentence = parse(says)
             about = against_runs.of_runs(sentence, self.usual)
             # `iops` alone is the column of a table, where there are tables.
             if about is not None and not (about.is_by_user and tables):
-                return against_runs.judge(says, sentence, about, self.runs, self.meant)
+                return against_runs.assess(says, sentence, about, self.runs, self.meant)
             if not tables:
                 return undecided(says, "it names no number of a run, such as 'iops of last', and there is no table")
-            return against_tables.judge(says, sentence, tables, self.meant)
+            return against_tables.assess(says, sentence, tables, self.meant)
         except (SentenceError, ExpressionError) as error:
             if self.file.is_strict:
                 raise InputError(f"{self.file.source}: claim {claim.id}: '{says[:120]}': {error}") from error
             return undecided(says, f"not understood: {error}")
 
 
-def exit_code(found: JudgedClaims, *, is_strict: bool) -> int:
+def exit_code(found: AssessedClaims, *, is_strict: bool) -> int:
     """Give 1 where a claim is contradicted; with `is_strict` also where one is not decidable."""
     failing = {ClaimVerdict.CONTRADICTED} | ({ClaimVerdict.NOT_DECIDABLE} if is_strict else set())
     return int(any(claim.verdict in failing for claim in found.claims))

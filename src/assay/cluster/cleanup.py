@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from assay.cluster.crew import Crew
+from assay.cluster.connection import Connection
 
 
-def forgotten(crew: Crew, clients: Iterable[str]) -> Iterator[str]:
-    """Tell each client to forget the run; gives a remark for each that could not."""
+def remove_collected(connection: Connection, clients: Iterable[str]) -> Iterator[str]:
+    """Ask each client to remove the run; returns a remark for each that could not."""
     for name in clients:
-        if hindered := crew.forget(name):
+        if hindered := connection.remove_run(name):
             yield f"{name}: what it recorded is in the run, and stays on its machine too: {hindered}"

@@ -10,7 +10,7 @@ import msgspec
 from assay import events
 from assay.bundle.client_set import Role
 from assay.clocks import ClockReading
-from assay.cluster.crew import Check, Ended, Fetching, Gone, Heard, Recalled, Said, Station
+from assay.cluster.connection import Check, ClientEvent, Ended, Fetching, Gone, JoinedClient, Recalled, Received
 from assay.cluster.relayed import arriving
 from assay.errors import RunError
 from assay.host.facts import Fact
@@ -61,22 +61,24 @@ class Script:
     """It never says that its engine has ended."""
 
 
-class ScriptedCrew:
+class ScriptedConnection:
     """A crew of such clients."""
 
     def __init__(self, scripts: dict[str, Script]) -> None:
         """All are there."""
         self.scripts = scripts
-        self.heard: list[Heard] = []
+        self.received: list[Received] = []
         self.killed: list[str] = []
         self.fetched: list[str] = []
-        self.forgotten: list[str] = []
+        self.removed: list[str] = []
 
     @property
-    def stations(self) -> Mapping[str, Station]:
+    def clients(self) -> Mapping[str, JoinedClient]:
         """Those that are there."""
         return {
-            name: Station(name=name, role=script.role, hostname=f"host-{name}", address="198.51.100.1", hello=hello())
+            name: JoinedClient(
+                name=name, role=script.role, hostname=f"host-{name}", address="198.51.100.1", hello=hello()
+            )
             for name, script in self.scripts.items()
             if not script.is_gone
         }
@@ -97,17 +99,17 @@ class ScriptedCrew:
             if script.refusal:
                 self._say(name, script.refusal)
             if script.refuses:
-                self.heard.append(Ended(client=name, error=script.refuses))
+                self.received.append(Ended(client=name, error=script.refuses))
             else:
                 self._say(name, events.Ready(t_ns=1, phase_index=0, workers=1))
 
-    def hear(self, timeout_s: float) -> Sequence[Heard]:
+    def receive(self, timeout_s: float) -> Sequence[Received]:
         """Give all that there is."""
         assert timeout_s > 0
-        found, self.heard = self.heard, []
+        found, self.received = self.received, []
         return found
 
-    def tell(self, controls: Mapping[str, events.Control]) -> None:
+    def send_controls(self, controls: Mapping[str, events.Control]) -> None:
         """Do what is told, at once."""
         for name, control in controls.items():
             self.scripts[name].orders.append(control)
@@ -152,12 +154,12 @@ class ScriptedCrew:
             check(partial)
         told(len(data), len(data))
 
-    def forget(self, client: str) -> str:
+    def remove_run(self, client: str) -> str:
         """Keep nothing any more."""
         script = self.scripts[client]
         if script.cannot_forget:
             return script.cannot_forget
-        self.forgotten.append(client)
+        self.removed.append(client)
         script.is_forgotten = True
         return ""
 
@@ -177,7 +179,7 @@ class ScriptedCrew:
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill them."""
         self.killed += clients
-        self.heard += [Ended(client=name, error="killed") for name in clients]
+        self.received += [Ended(client=name, error="killed") for name in clients]
 
     def close(self) -> None:
         """Nothing is held."""
@@ -188,7 +190,7 @@ class ScriptedCrew:
             self._relay(name, event)
 
     def _relay(self, name: str, event: events.Event) -> None:
-        self.heard += [Said(client=name, event=one) for one in self.scripts[name].tells(event)]
+        self.received += [ClientEvent(client=name, event=one) for one in self.scripts[name].tells(event)]
 
     def _run_phase(self, name: str, start: events.Start) -> None:
         script, index = self.scripts[name], start.phase_index
@@ -203,7 +205,7 @@ class ScriptedCrew:
             if script.gone_in == index and tick == 1:
                 script.is_gone = True
                 now_ns = time.monotonic_ns()
-                self.heard.append(Gone(client=name, reason="socket closed", heard_ns=now_ns, noticed_ns=now_ns))
+                self.received.append(Gone(client=name, reason="socket closed", heard_ns=now_ns, noticed_ns=now_ns))
                 return
         if script.role is Role.LOAD:
             self._finish(name, index)
@@ -230,4 +232,4 @@ class ScriptedCrew:
         done = events.Finished(t_ns=40, outcome=outcome, user_cpu_ns=1, system_cpu_ns=1, peak_rss_bytes=1)
         self._say(name, done)
         if not self.scripts[name].is_silent_at_end:
-            self.heard.append(Ended(client=name, error=None))
+            self.received.append(Ended(client=name, error=None))

@@ -5,17 +5,17 @@ from typing import Final
 
 from assay.clocks import ClockReading
 from assay.cluster.client_rules import RuleBrokenError
+from assay.cluster.client_state import ClientState
 from assay.cluster.clock_rules import MOST_BOUND_NS, check_reading
-from assay.cluster.crew import Crew
-from assay.cluster.set_client import SetClient
+from assay.cluster.connection import Connection
 
 LEAST_LEAD_NS: Final = 200_000_000
 LEAD_ROUND_TRIPS: Final = 20
-"""A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
+"""A start is agreed this many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
 MOST_LEAD_NS: Final = 60_000_000_000
 """But no more than this, however slow its way is."""
 LEAD_EACH_NS: Final = 1_000_000
-"""Nor less than this for each client that is to be told."""
+"""Nor less than this for each client that is to be informed."""
 CLOCKS_NS: Final = 600_000_000_000
 """In all starts together, or a quarter of the run; a client whose way costs more is not waited for."""
 LEAST_CHARGE_NS: Final = 1_000_000_000
@@ -29,18 +29,18 @@ def lead_ns(read: Collection[ClockReading]) -> int:
     return max(LEAST_LEAD_NS, min(LEAD_ROUND_TRIPS * worst_ns, MOST_LEAD_NS), LEAD_EACH_NS * len(read))
 
 
-class SetClocks:
+class GroupClocks:
     """Of one run."""
 
-    def __init__(self, crew: Crew, clients: Mapping[str, SetClient]) -> None:
+    def __init__(self, connection: Connection, clients: Mapping[str, ClientState]) -> None:
         """Nothing was read yet."""
-        self._crew, self._clients = crew, clients
+        self._connection, self._clients = connection, clients
 
     def read(self) -> tuple[dict[str, ClockReading], dict[str, str]]:
         """Read all; gives those that are sure enough to start by, and why one cannot be true, by client."""
         read: dict[str, ClockReading] = {}
         lies: dict[str, str] = {}
-        for name, found in self._crew.read_clocks().items():
+        for name, found in self._connection.read_clocks().items():
             readings = self._clients[name].readings
             try:
                 check_reading(readings[-1] if readings else None, found)

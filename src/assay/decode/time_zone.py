@@ -1,6 +1,6 @@
-"""Of which zone is a time that a tool's output gives without one?
+"""Choose the zone of a time that a tool prints without one.
 
-A tool that prints times of its machine's clock does not say where it stood. Whoever imports the output says it, by the name
+A tool that prints times of its machine's clock does not print its zone. Whoever imports the output gives it, by the name
 of a zone of the IANA database (`Europe/Berlin`: with its summer time as it was then), by a fixed offset (`+02:00`), or with
 `local`, the zone of this machine, which is kept by its name. Else they are taken for UTC. An hour that clocks had twice is
 the earlier one (PEP 495, fold 0).
@@ -23,14 +23,14 @@ _FARTHEST = dt.timedelta(hours=14)
 """From UTC: Kiribati."""
 _LOCALTIME = Path("/etc/localtime")
 _TIMEZONE = Path("/etc/timezone")
-_MOST_LETTERS = 128
+_MOST_CHARACTERS = 128
 
 
 def zone_name(text: str) -> str:
-    """Read what the user says of a zone, as a name that means the same on every machine.
+    """Read a zone from the user, as a name that means the same on every machine.
 
     Raises:
-        InputError: there is no such zone; the text says what is one.
+        InputError: there is no such zone; the text describes a valid one.
     """
     name = _own_zone() if text == LOCAL else text
     zone_of(name)
@@ -52,28 +52,28 @@ def zone_of(name: str) -> dt.tzinfo:
         pass
     if not zoneinfo.available_timezones():
         raise InputError(
-            f"the zone '{name[:40]}' is not known, because this machine has no time zones (package tzdata); write an offset"
+            f"the zone '{name[:40]}' is unknown, because this machine has no time zones (package tzdata); write an offset"
             " such as +02:00"
         )
     raise InputError(
-        f"there is no time zone '{name[:40]}'; write a name such as Europe/Berlin (timedatectl list-timezones has them), an"
+        f"unknown time zone '{name[:40]}'; write a name such as Europe/Berlin (see timedatectl list-timezones), an"
         f" offset such as +02:00, or {LOCAL}"
     )
 
 
-def in_utc(told: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
-    """Give a time in UTC; one that says nothing of its zone is of `zone`."""
+def in_utc(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
+    """Give a time in UTC; one without a zone is of `zone`."""
     try:
-        return (told.replace(tzinfo=zone) if told.tzinfo is None else told).astimezone(dt.UTC)
+        return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(dt.UTC)
     except OverflowError:  # the first and the last day of the calendar
-        return told.replace(tzinfo=dt.UTC)
+        return moment.replace(tzinfo=dt.UTC)
 
 
 def _own_zone() -> str:
     """Name the zone of this machine; raises InputError where it has no name."""
-    said = os.environ.get("TZ")
-    if said is not None:
-        return said.removeprefix(":") or UTC_NAME  # set and empty is UTC: tzset(3)
+    variable = os.environ.get("TZ")
+    if variable is not None:
+        return variable.removeprefix(":") or UTC_NAME  # set and empty is UTC: tzset(3)
     try:
         _, found, name = str(_LOCALTIME.readlink()).partition("zoneinfo/")
         if found and name:
@@ -81,12 +81,12 @@ def _own_zone() -> str:
     except FileNotFoundError:
         return UTC_NAME  # as localtime(5) has it
     except OSError:
-        pass  # a file of its own, which does not say its name
+        pass  # a file of its own, which does not contain its name
     try:
         with _TIMEZONE.open(encoding="ascii", errors="replace") as file:
-            name = file.readline(_MOST_LETTERS).strip()
+            name = file.readline(_MOST_CHARACTERS).strip()
     except OSError:
         name = ""
     if not name:
-        raise InputError(f"--timezone {LOCAL}: this machine does not say the name of its zone; write it, or an offset")
+        raise InputError(f"--timezone {LOCAL}: the name of this machine's zone is unknown; write it, or an offset")
     return name

@@ -7,10 +7,10 @@ from pathlib import Path
 from assay.bundle import RunBundle
 from assay.bundle.tables import Stream, read_stream_at
 from assay.cluster.client_rules import SLACK_NS, ClientRules, RuleBrokenError, most_bytes
-from assay.cluster.crew import Crew
+from assay.cluster.client_state import ClientState
+from assay.cluster.connection import Connection
 from assay.cluster.fetch_progress import FetchProgress
 from assay.cluster.relayed import empty
-from assay.cluster.set_client import SetClient
 from assay.errors import BundleError, RunError
 from assay.plan import Plan
 
@@ -19,22 +19,22 @@ Lie = BundleError | RuleBrokenError
 """What a stream is refused for."""
 
 
-class SetStreams:
+class GroupStreams:
     """Of one run."""
 
     def __init__(
         self,
         bundle: RunBundle,
-        crew: Crew,
+        connection: Connection,
         plans: Mapping[str, Plan],
-        clients: Mapping[str, SetClient],
+        clients: Mapping[str, ClientState],
         *,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         since_begun_ns: Callable[[], int],
     ) -> None:
         """Nothing is here yet; `since_begun_ns` gives the time since the run began."""
-        self._bundle, self._crew, self._plans, self._clients = bundle, crew, plans, clients
-        self._say, self._since_begun_ns = say, since_begun_ns
+        self._bundle, self._connection, self._plans, self._clients = bundle, connection, plans, clients
+        self._report, self._since_begun_ns = report, since_begun_ns
         self.fetched: list[str] = []
         """Clients whose whole streams are in the bundle."""
         self._read: dict[str, Stream] = {}
@@ -42,12 +42,12 @@ class SetStreams:
     def bring(self) -> Iterator[tuple[str, RunError | Lie]]:
         """Fetch the stream of each client that is at its end and believed; gives those that could not be had, and why."""
         names = [name for name, client in self._clients.items() if client.has_ended and client.is_believed]
-        progress = FetchProgress(names, self._say)
+        progress = FetchProgress(names, self._report)
         for name in names:
             most = most_bytes(self._plans[name], (self._since_begun_ns() + SLACK_NS) / _NS_PER_S)
             look, check = functools.partial(progress.look, name), functools.partial(self._check, name, is_fetched=True)
             try:
-                self._crew.fetch(name, self._bundle.stream_path(name), look, check, most)
+                self._connection.fetch(name, self._bundle.stream_path(name), look, check, most)
             except (BundleError, RuleBrokenError, RunError) as fault:
                 yield name, fault
             else:
@@ -79,5 +79,5 @@ class SetStreams:
 
 
 def without_place(error: Exception) -> str:
-    """Say what is wrong with a stream, without the path that it has here."""
+    """Describe the fault of a stream, without the path that it has here."""
     return str(error).partition(": ")[2] if isinstance(error, BundleError) else str(error)

@@ -1,7 +1,7 @@
-"""A crew whose words travel over Dask: TLS connections between the leader and each client.
+"""Connections over Dask: TLS connections between the leader and each client.
 
-What the leader waits for goes by Dask's calls, each on a connection of its own to the client; what it tells without an
-answer, and all that clients say, goes by the one stream that each client opened when it joined, in order. Neither has
+Requests with an answer go by Dask's calls, each on a connection of its own to the client; messages without an
+answer, and all that clients send, go by the one stream that each client opened when it joined, in order. Neither has
 anything to do with when a phase starts: that is a time of each machine's clock, which the engine waits for.
 """
 
@@ -22,15 +22,15 @@ from assay.bundle.durable import close
 from assay.bundle.inside import limit_bytes
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
-from assay.cluster.crew import Check, Fetching, Heard, Recalled, Station
+from assay.cluster.connection import Check, Fetching, JoinedClient, Recalled, Received
 from assay.cluster.dask_parts import LeaderServer
 from assay.cluster.echo import ask
+from assay.cluster.host_list import Connected, HostList
 from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, NothingKept, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.relayed import arriving
-from assay.cluster.roster import Connected, Roster
-from assay.cluster.wire import LARGEST_ANSWER_BYTES, EchoAt, Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import LARGEST_ANSWER_BYTES, EchoAt, Facts, LeaderMessage, Question, RefusedByClient
 from assay.errors import RunError, reason_of
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -40,7 +40,9 @@ T = TypeVar("T")
 EXCHANGES: Final = 16
 """Questions for a client's time, of which the one with the shortest way counts."""
 _CLOCKS_IN_A_ROW: Final = 50
-"""So many clients' clocks are read one after the other; with more, several at a time, which makes ways longer."""
+"""Up to this many clients' clocks are read one after the other; with more, several at a time, which makes round trips
+longer.
+"""
 _CALLS_AT_ONCE: Final = 64
 CLOCK_S: Final = 10.0
 """Patience with a clock: a client that does not answer by then is not waited for by the others."""
@@ -51,26 +53,26 @@ _ANSWER_S: Final = 60.0
 """Patience with one answer; a client that is gone is noticed sooner."""
 _LEAVING_S: Final = 20.0
 _LOOK_S: Final = 0.05
-_MOST_HEARD: Final = 10_000
+_MOST_RECEIVED: Final = 10_000
 _LONGEST_REFUSAL: Final = 4000
 _STREAM_IN_A_BUNDLE = "events/client.ndjson"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class DaskCrew:
-    """The clients that joined a `Lead`; see `crew.Crew` for what each method does."""
+class DaskConnection:
+    """The clients that joined a `Lead`; see `connection.Connection` for what each method does."""
 
     def __init__(
         self,
         loop: LeaderLoop,
-        roster: Roster,
+        host_list: HostList,
         server: LeaderServer,
         order: Sequence[str],
         on_close: Callable[[], None],
     ) -> None:
         """Take over who has joined; `on_close` ends what they are connected to."""
         self._loop = loop
-        self._roster = roster
+        self._host_list = host_list
         self._server = server
         self._order = tuple(order)
         self._on_close = on_close
@@ -78,23 +80,23 @@ class DaskCrew:
         self._is_closed = self._is_over = False
 
     @property
-    def stations(self) -> Mapping[str, Station]:
+    def clients(self) -> Mapping[str, JoinedClient]:
         """Those that are there, in the order in which the user named them."""
         there = self._there()
-        return {name: there[name].station for name in self._order if name in there}
+        return {name: there[name].joined for name in self._order if name in there}
 
     @property
     def suspects(self) -> Sequence[str]:
-        """Those that have said nothing for a while, and may soon be given up."""
-        return self._loop.now(self._roster.suspects)
+        """Those that have been silent for a while, and may soon be given up."""
+        return self._loop.now(self._host_list.suspects)
 
     @property
     def batches_missed(self) -> Mapping[str, int]:
         """Batches of events that were numbered and never came, by client; where all is well there are none."""
-        return self._loop.now(lambda: dict(self._roster.batches_missed))
+        return self._loop.now(lambda: dict(self._host_list.batches_missed))
 
     def _there(self) -> dict[str, Connected]:
-        return {} if self._is_over else self._loop.now(lambda: dict(self._roster.by_name))
+        return {} if self._is_over else self._loop.now(lambda: dict(self._host_list.by_name))
 
     # -- questions ---------------------------------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class DaskCrew:
         """Ask each client named for the facts of its machine, and of directories of its own by target name."""
         answers = self._ask_all(
             directories,
-            lambda one: self._ask(one, Question.LOOK, Facts, directories=dict(directories[one.station.name])),
+            lambda one: self._ask(one, Question.LOOK, Facts, directories=dict(directories[one.joined.name])),
         )
         return {name: found.facts for name, found in answers.items()}
 
@@ -110,13 +112,13 @@ class DaskCrew:
         """Start an engine on each client named; where one cannot, those that were started are stopped again."""
         clients = len(plans)
 
-        def forget_the_last() -> None:
-            self._roster.period_s = max(self._roster.period_s, period_s(clients))
+        def reset_counts() -> None:
+            self._host_list.period_s = max(self._host_list.period_s, period_s(clients))
             for name in plans:
-                if (one := self._roster.by_name.get(name)) is not None:
+                if (one := self._host_list.by_name.get(name)) is not None:
                     one.begin(run_id)
 
-        self._loop.now(forget_the_last)
+        self._loop.now(reset_counts)
         try:
             self._ask_all(
                 plans,
@@ -125,12 +127,12 @@ class DaskCrew:
                     Question.BEGIN,
                     type(None),
                     run_id=run_id,
-                    plan=plans[one.station.name].to_json(),
+                    plan=plans[one.joined.name].to_json(),
                     clients=clients,
                 ),
             )
         except RunError:
-            self.tell(dict.fromkeys(plans, events.StopRun()))
+            self.send_controls(dict.fromkeys(plans, events.StopRun()))
             raise
 
     async def _ask(self, one: Connected, what: Question, kind: type[T], **words: object) -> T:
@@ -138,25 +140,25 @@ class DaskCrew:
         data = await self._call(one, what, **words)
         both: Any = RefusedByClient | kind
         if len(data) > LARGEST_ANSWER_BYTES:
-            raise RunError(f"client '{one.station.name}' gave an answer of {len(data)} bytes, which is none")
+            raise RunError(f"client '{one.joined.name}' gave an answer of {len(data)} bytes, which is not valid")
         try:
             answer = decode(data, both)
         except ValueError as error:
-            raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
+            raise RunError(f"client '{one.joined.name}' gave an answer that is not valid ({error})") from error
         if isinstance(answer, RefusedByClient):
-            raise RunError(f"client '{one.station.name}': {answer.text[:_LONGEST_REFUSAL]}")
+            raise RunError(f"client '{one.joined.name}': {answer.text[:_LONGEST_REFUSAL]}")
         return cast("T", answer)
 
     async def _call(self, one: Connected, what: Question, **words: object) -> bytes:
         try:
             ask = getattr(self._server.rpc(one.worker), what.value)
-            answer = await asyncio.wait_for(ask(token=self._roster.token, **words), _ANSWER_S)
+            answer = await asyncio.wait_for(ask(token=self._host_list.token, **words), _ANSWER_S)
         except TimeoutError as error:
-            raise RunError(f"client '{one.station.name}' did not answer for {_ANSWER_S:g} s") from error
+            raise RunError(f"client '{one.joined.name}' did not answer for {_ANSWER_S:g} s") from error
         except Exception as error:
-            raise RunError(f"client '{one.station.name}' does not answer: {type(error).__name__}: {error}") from error
+            raise RunError(f"client '{one.joined.name}' does not answer: {type(error).__name__}: {error}") from error
         if not isinstance(answer, bytes):
-            raise RunError(f"client '{one.station.name}' gave an answer that is none")
+            raise RunError(f"client '{one.joined.name}' gave an answer that is not valid")
         return answer
 
     def _ask_all(self, names: Mapping[str, object], ask: Callable[[Connected], Awaitable[T]]) -> dict[str, T]:
@@ -191,31 +193,33 @@ class DaskCrew:
 
     # -- words -------------------------------------------------------------------------------------------------------------
 
-    def hear(self, timeout_s: float) -> Sequence[Heard]:
-        """Give what has come, in the order of each client; waits so long at most where nothing has."""
-        heard: list[Heard] = []
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """Give what has come, in the order of each client; waits for at most T where nothing has."""
+        received: list[Received] = []
         with contextlib.suppress(queue.Empty):
-            heard.append(
-                self._roster.heard.get(timeout=timeout_s) if timeout_s > 0 else self._roster.heard.get_nowait()
+            received.append(
+                self._host_list.received.get(timeout=timeout_s)
+                if timeout_s > 0
+                else self._host_list.received.get_nowait()
             )
-            while len(heard) < _MOST_HEARD:
-                heard.append(self._roster.heard.get_nowait())
-        return heard
+            while len(received) < _MOST_RECEIVED:
+                received.append(self._host_list.received.get_nowait())
+        return received
 
-    def tell(self, controls: Mapping[str, events.Control]) -> None:
+    def send_controls(self, controls: Mapping[str, events.Control]) -> None:
         """Send a control line to each engine named. Those that are gone are passed over."""
         lines = {name: msgspec.json.encode(control) for name, control in controls.items()}
-        self._tell_each({name: {"op": Told.CONTROL.value, "line": line} for name, line in lines.items()})
+        self._send_each({name: {"op": LeaderMessage.CONTROL.value, "line": line} for name, line in lines.items()})
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""
-        self._tell_each({name: {"op": Told.KILL.value} for name in clients})
+        self._send_each({name: {"op": LeaderMessage.KILL.value} for name in clients})
 
-    def _tell_each(self, messages: Mapping[str, Mapping[str, object]]) -> None:
+    def _send_each(self, messages: Mapping[str, Mapping[str, object]]) -> None:
         def send() -> None:
             for name, message in messages.items():
-                if (one := self._roster.by_name.get(name)) is not None:
-                    self._roster.send(one.worker, message)
+                if (one := self._host_list.by_name.get(name)) is not None:
+                    self._host_list.send(one.worker, message)
 
         if not self._is_over:
             self._loop.soon(send)
@@ -223,8 +227,8 @@ class DaskCrew:
     # -- clocks ------------------------------------------------------------------------------------------------------------
 
     def use_echoes(self) -> None:
-        """From now on ask the clients' engines for their clocks, beside the workers; raises RunError where one cannot be."""
-        echoes = self._ask_all(self.stations, lambda one: self._ask(one, Question.ECHO, EchoAt))
+        """From now on ask the clients' engines for their clocks, too; raises RunError where one cannot be asked."""
+        echoes = self._ask_all(self.clients, lambda one: self._ask(one, Question.ECHO, EchoAt))
         for name, echo in echoes.items():
             try:
                 ask(echo.address, echo.port, echo.key, exchanges=1)
@@ -255,7 +259,7 @@ class DaskCrew:
     async def _read_best(self, one: Connected) -> ClockReading:
         """Read a clock through its worker, and by its engine's echo where there is one; the surer reading counts."""
         found = await self._read_clock(one)
-        echo = self._echoes.get(one.station.name)
+        echo = self._echoes.get(one.joined.name)
         if echo is None:
             return found
         try:
@@ -268,7 +272,7 @@ class DaskCrew:
         exchanges = []
         comm: Any = await self._server.rpc.connect(one.worker)
         try:
-            question = {"op": Question.CLOCK.value, "token": self._roster.token, "exchanges": EXCHANGES}
+            question = {"op": Question.CLOCK.value, "token": self._host_list.token, "exchanges": EXCHANGES}
             await comm.write({**question, "reply": False})
             for _ in range(EXCHANGES):
                 sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -288,7 +292,7 @@ class DaskCrew:
         self,
         client: str,
         into: Path,
-        told: Fetching = lambda _done, _all: None,
+        report: Fetching = lambda _done, _all: None,
         check: Check = lambda _: None,
         most_bytes: int | None = None,
     ) -> None:
@@ -301,18 +305,18 @@ class DaskCrew:
             raise RunError(f"client '{client}' has nothing of {one.run_id}")
         most = limit_bytes(_STREAM_IN_A_BUNDLE) if most_bytes is None else most_bytes
         if not 0 <= digest.bytes <= most:
-            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; {most} are the most of this run")
+            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes; the limit of this run is {most}")
         try:
             with arriving(into) as partial:
-                self._write_pieces(one, partial, digest, told)
+                self._write_pieces(one, partial, digest, report)
                 check(partial)
         except OSError as error:
             raise RunError(
                 f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"
             ) from error
 
-    def forget(self, client: str) -> str:
-        """Have a client remove what it keeps of the run; says what hindered that, and never raises."""
+    def remove_run(self, client: str) -> str:
+        """Have a client remove what it keeps of the run; returns the fault, if any, and never raises."""
         try:
             if (one := self._there().get(client)) is None:
                 return f"client '{client}' is not connected any more"
@@ -322,16 +326,16 @@ class DaskCrew:
         return ""
 
     def recall(self, run_id: str) -> Recalled:
-        """Turn to an earlier run, and say what each client has kept of it."""
+        """Turn to an earlier run, and report what each client has kept of it."""
 
         async def kept(one: Connected) -> StreamDigest | str | None:
             one.begin(run_id)
             try:
                 return await self._digest(one, run_id)
             except RunError as error:
-                return str(error).removeprefix(f"client '{one.station.name}': ")
+                return str(error).removeprefix(f"client '{one.joined.name}': ")
 
-        found = self._ask_all(self.stations, kept)
+        found = self._ask_all(self.clients, kept)
         return Recalled(
             kept={name: answer.bytes for name, answer in found.items() if isinstance(answer, StreamDigest)},
             refused={name: answer for name, answer in found.items() if isinstance(answer, str)},
@@ -343,7 +347,7 @@ class DaskCrew:
         answer = await self._ask(one, Question.DIGEST, kind, run_id=run_id)
         return answer if isinstance(answer, StreamDigest) else None
 
-    def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest, told: Fetching) -> None:
+    def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest, report: Fetching) -> None:
         descriptor = os.open(partial, _NEW, 0o644)
         try:
             found, offset = hashlib.sha256(), 0
@@ -358,10 +362,10 @@ class DaskCrew:
                     file.write(piece)
                 found.update(piece)
                 offset += len(piece)
-                told(offset, digest.bytes)
+                report(offset, digest.bytes)
             if (offset, found.hexdigest()) != (digest.bytes, digest.sha256):
                 raise RunError(
-                    f"client '{one.station.name}': its stream did not come whole ({offset} of {digest.bytes} bytes); it is "
+                    f"client '{one.joined.name}': its stream did not come whole ({offset} of {digest.bytes} bytes); it is "
                     "still there"
                 )
             os.fsync(descriptor)
@@ -376,7 +380,7 @@ class DaskCrew:
             return
         self._is_closed = True
         with contextlib.suppress(Exception):
-            self._loop.now(self._roster.close_softly)
+            self._loop.now(self._host_list.close_softly)
             give_up_s = time.monotonic() + _LEAVING_S
             while self._there() and time.monotonic() < give_up_s:
                 time.sleep(_LOOK_S)

@@ -1,4 +1,4 @@
-"""Are numbers and texts that a client said of a size that tables, JSON and people can take?"""
+"""Check that numbers and texts from a client have a size that tables, JSON and people can take."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,14 +11,14 @@ LONGEST_TEXT: Final = 16_384
 """A path and a sentence."""
 
 
-def check_values(said: msgspec.Struct) -> None:
+def check_values(values: msgspec.Struct) -> None:
     """Look at every number and text in something; raises ValueError for one that nobody can have meant."""
-    for value in _values(msgspec.to_builtins(said)):
+    for value in _values(msgspec.to_builtins(values)):
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:
                 raise ValueError(f"a text has {len(value)} characters")
         elif not -MOST < value < MOST:
-            raise ValueError("a number is beyond all that is counted")
+            raise ValueError("a number is too large")
 
 
 def _values(data: Any) -> Iterator[int | float | str]:

@@ -1,4 +1,4 @@
-"""Options of IOzone that have no equal here: refused, or done without where no number depends on them."""
+"""Options of IOzone that are not supported: refused, or ignored where they do not change the load."""
 
 from assay.tools.option_meaning import Refused, table
 
@@ -11,7 +11,7 @@ _REFUSED = {
     "Y": "takes the reads from a telemetry file; use 'assay run' with a script of operations",
     "d": "holds each child back at the start; the children here start together. Leave it out",
     "m": "gives each record a buffer of its own; every write here has new content in one buffer. Leave it out",
-    "+t": "tests the network between the children of a cluster, which no number here is of; leave it out",
+    "+t": "tests the network between the children of a cluster, which is not part of any result; leave it out",
     "+E": "reads a file that IOzone did not make; Assay works only on files of its own. Leave it out",
     "+N": "leaves a file that is there untruncated; Assay works only on files of its own. Leave it out",
     "+F": "truncates a file that is there; Assay works only on files of its own. Leave it out",
@@ -46,6 +46,6 @@ _NOTED = {
     "+z": "the latency histogram of each result: " + _IN_BUNDLE,
 }
 
-WITHOUT_EQUAL = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
+NOT_SUPPORTED = table((), _NOTED, {name: Refused(why) for name, why in _REFUSED.items()})
 NOTICES = {"D": "Using msync(MS_ASYNC) on mmap files", "Z": "Enable mmap & file I/O mixing."}
-"""What IOzone's text says of those that are left out."""
+"""The lines that IOzone prints for those that are ignored."""

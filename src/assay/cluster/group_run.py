@@ -1,9 +1,9 @@
 """Lead a Plan over several clients and keep everything in a bundle.
 
 Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read again,
-and each is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says
-what the others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept. Of
-who says what no client can have said (`client_rules.py`) nothing is kept, and nobody is waited for without end
+and each starts at the same moment, by its own clock. A lost client is lost for the rest of the run: `OnLost` decides
+what the others do then. What each recorded is fetched at the end; of a lost client, its events until then are kept. Of
+a client that reports the impossible (`client_rules.py`) nothing is kept, and nobody is waited for without end
 (`patience.py`).
 """
 
@@ -21,19 +21,19 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Reached, Role, Share
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
+from assay.cluster.cleanup import remove_collected
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
+from assay.cluster.client_state import ClientState, now
 from assay.cluster.clock_rules import check_zero
-from assay.cluster.crew import Crew, Ended, Gone, Heard, Said
-from assay.cluster.forgetting import forgotten
+from assay.cluster.connection import ClientEvent, Connection, Ended, Gone, Received
+from assay.cluster.group_clocks import GroupClocks, lead_ns
+from assay.cluster.group_streams import GroupStreams, without_place
+from assay.cluster.not_collected import with_not_collected
 from assay.cluster.observing import observers_plan
 from assay.cluster.patience import Patience
 from assay.cluster.preflight import check_room_of_clients, read_first_clocks
 from assay.cluster.relayed import RelayedStreams
-from assay.cluster.set_client import SetClient, now
-from assay.cluster.set_clocks import SetClocks, lead_ns
-from assay.cluster.set_streams import SetStreams, without_place
 from assay.cluster.shares import lays_out_for_all, share_plan
-from assay.cluster.unfetched import with_unfetched
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
 from assay.plan import Plan, Prepare
@@ -44,14 +44,14 @@ from assay.targets import directories as directories_of
 
 LONGEST_REASON = 500
 """Of why a client was lost: it can be the client's own words."""
-HEAR_S = 0.2
+RECEIVE_S = 0.2
 """How long the leader waits for a word before it looks at what else there is to do."""
 WRITE_S = 1.0
 """Time between two times that the leader writes down who measures and when phases began."""
 
 
 class Listener(Protocol):
-    """Shows a run of several clients while it goes on, and says when a phase can end."""
+    """Shows a run of several clients while it goes on, and decides when a phase can end."""
 
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
         """The run is about to start, with these that make load."""
@@ -63,18 +63,18 @@ class Listener(Protocol):
         """One of them is not there any more."""
 
     def say(self, text: str) -> None:
-        """Something that the user should know."""
+        """A remark for the user."""
 
     def look(self) -> events.Control | None:
-        """Time has passed; what all engines are to be told, if anything."""
+        """Time has passed; returns the order for all engines, if any."""
 
     def end(self) -> None:
         """The run is over; the terminal is free again."""
 
 
-def run_set(  # noqa: D417 - the rest is what it says
+def run_group(  # noqa: D417 - the rest is described by its name
     plan: Plan,
-    crew: Crew,
+    connection: Connection,
     *,
     share: Share,
     on_lost: OnLost,
@@ -87,7 +87,7 @@ def run_set(  # noqa: D417 - the rest is what it says
     remarks: Remarks = NOTHING,
     reached: Mapping[str, Reached] = MappingProxyType({}),
 ) -> tuple[RunBundle, AssayError | None]:
-    """Carry out a Plan over a crew and return the sealed bundle, with the error that ended it early, if one did.
+    """Execute a Plan over a connection and return the sealed bundle, with the error that ended it early, if one did.
 
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed: a PlanError where no
     engine takes the Plan, a RunError where no client is left, or one is lost and the others are not to go on.
@@ -103,15 +103,15 @@ def run_set(  # noqa: D417 - the rest is what it says
         RunError: a client or the folder for runs cannot be used, or a client has no room or no clock that can be read;
             nothing was done then.
     """
-    loads = [name for name, station in crew.stations.items() if station.role is Role.LOAD]
+    loads = [name for name, joined in connection.clients.items() if joined.role is Role.LOAD]
     plans = dict(share_plan(plan, share, loads, directories=directories))
-    plans |= {name: observers_plan(plan) for name in crew.stations if name not in plans}
-    seen = _facts(plan, crew, directories)
+    plans |= {name: observers_plan(plan) for name in connection.clients if name not in plans}
+    seen = _facts(plan, connection, directories)
     laying_out = loads[:1] if share is Share.ONE_SET else loads
-    hostnames = {name: crew.stations[name].hostname for name in laying_out}
+    hostnames = {name: connection.clients[name].hostname for name in laying_out}
     check_room_of_clients({name: plans[name] for name in laying_out}, seen, hostnames)
 
-    clocks = read_first_clocks(crew)
+    clocks = read_first_clocks(connection)
     fetched: list[str] = []
 
     def work(bundle: RunBundle, stops: Stops) -> None:
@@ -119,7 +119,7 @@ def run_set(  # noqa: D417 - the rest is what it says
         leading = _Leading(
             bundle,
             stops,
-            crew,
+            connection,
             plans,
             seen,
             clocks=clocks,
@@ -135,8 +135,8 @@ def run_set(  # noqa: D417 - the rest is what it says
             leading.write_down(at_end=True)
             fetched.extend(leading.fetched)
 
-    def forget() -> None:
-        for text in forgotten(crew, fetched):
+    def remove_run() -> None:
+        for text in remove_collected(connection, fetched):
             sys.stderr.write(f"{text}\n")
 
     try:
@@ -144,23 +144,25 @@ def run_set(  # noqa: D417 - the rest is what it says
             plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=was_refused
         )
     except AssayError:  # refused by every client: nothing is kept, here or there
-        forget()
+        remove_run()
         raise
     if bundle.is_sealed:
-        forget()
+        remove_run()
     return bundle, error
 
 
-def _facts(plan: Plan, crew: Crew, directories: Mapping[str, Path] | None) -> Mapping[str, tuple[Fact, ...]]:
+def _facts(
+    plan: Plan, connection: Connection, directories: Mapping[str, Path] | None
+) -> Mapping[str, tuple[Fact, ...]]:
     """Ask every client for its facts; observers have no directories."""
     places = {name: str(path) for name, path in directories_of(plan).items()}
     asked: dict[str, Mapping[str, str]] = {}
-    for name, station in crew.stations.items():
-        if station.role is Role.OBSERVER:
+    for name, joined in connection.clients.items():
+        if joined.role is Role.OBSERVER:
             asked[name] = {}
         else:
             asked[name] = dict.fromkeys(places, str(directories[name])) if directories else places
-    return crew.look(asked)
+    return connection.look(asked)
 
 
 class _Leading:
@@ -168,7 +170,7 @@ class _Leading:
         self,
         bundle: RunBundle,
         stops: Stops,
-        crew: Crew,
+        connection: Connection,
         plans: Mapping[str, Plan],
         seen: Mapping[str, tuple[Fact, ...]],
         *,
@@ -178,21 +180,21 @@ class _Leading:
         listener: Listener,
         reached: Mapping[str, Reached],
     ) -> None:
-        self._bundle, self._plan, self._stops, self._crew = bundle, bundle.plan, stops, crew
+        self._bundle, self._plan, self._stops, self._connection = bundle, bundle.plan, stops, connection
         self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
         self._clients = {
-            name: SetClient(station, seen.get(name, ()), ClientRules(plans[name], self._since_begun_ns))
-            for name, station in crew.stations.items()
+            name: ClientState(joined, seen.get(name, ()), ClientRules(plans[name], self._since_begun_ns))
+            for name, joined in connection.clients.items()
         }
         for name, client in self._clients.items():
             client.readings += [clocks[name]] if name in clocks else []
         self._begun = now()
         self._patience = Patience()
-        self._clocks = SetClocks(crew, self._clients)
+        self._clocks = GroupClocks(connection, self._clients)
         self._starts: list[PhaseStart] = []
         self._reached = reached
-        self._streams = SetStreams(
-            bundle, crew, plans, self._clients, say=listener.say, since_begun_ns=self._since_begun_ns
+        self._streams = GroupStreams(
+            bundle, connection, plans, self._clients, report=listener.say, since_begun_ns=self._since_begun_ns
         )
         self._written_starts, self._written_s = 0, 0.0
         self._ended_for_observers = -1
@@ -201,7 +203,7 @@ class _Leading:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until no client has anything more to say."""
+        """Until no client has more events."""
         loads = self._loads
         self._listener.begin(self._plan, loads)
         self.write_down()
@@ -209,17 +211,17 @@ class _Leading:
             for name in self._clients:
                 streams.begin(name)
             self._begun = now()
-            self._crew.begin(self._bundle.run_id, self._plans)
+            self._connection.begin(self._bundle.run_id, self._plans)
             while any(client.is_there for client in self._clients.values()):
                 self._take_stops()
-                for heard in self._crew.hear(HEAR_S):
-                    self._take(heard, streams)
+                for received in self._connection.receive(RECEIVE_S):
+                    self._take(received, streams)
                 self._give_up()
                 self._let_observers_go()
                 self._start_what_is_ready()
                 self._write_starts()
                 if (order := self._listener.look()) is not None:
-                    self._tell(order, loads)
+                    self._send_controls(order, loads)
         self._read_clocks()
         self._fetch()
         self._raise_what_ended_it()
@@ -237,7 +239,7 @@ class _Leading:
     def _take_stops(self) -> None:
         if self._stops.count > 1 and not self._is_ended_at_once:
             self._is_ended_at_once = True
-            self._crew.end_engines(list(self._there()))
+            self._connection.end_engines(list(self._there()))
         elif self._stops.count and not self._is_stopping:
             self._listener.say(
                 "stopping: the load ends everywhere and its data is removed. Ctrl-C again ends at once and leaves the data"
@@ -246,34 +248,36 @@ class _Leading:
 
     def _stop(self) -> None:
         self._is_stopping = True
-        self._tell(events.StopRun(), list(self._clients))
+        self._send_controls(events.StopRun(), list(self._clients))
 
-    def _take(self, heard: Heard, streams: RelayedStreams) -> None:
-        client = self._clients.get(heard.client)
+    def _take(self, received: Received, streams: RelayedStreams) -> None:
+        client = self._clients.get(received.client)
         if client is None:  # it was no client any more when the run was planned
-            raise RunError(f"client '{heard.client}' was lost before the run began. Nothing was measured")
-        match heard:
-            case Said(event=event):
-                if client.is_believed and self._is_believable(heard.client, event):
+            raise RunError(f"client '{received.client}' was lost before the run began. Nothing was measured")
+        match received:
+            case ClientEvent(event=event):
+                if client.is_believed and self._is_believable(received.client, event):
                     client.heard_ns = time.monotonic_ns()
-                    streams.add(heard.client, event)
+                    streams.add(received.client, event)
                     self._note(client, event)
                     if client.is_load and client.lost is None:
-                        self._listener.hear(heard.client, event)
+                        self._listener.hear(received.client, event)
             case Ended(error=None):
                 client.has_ended = client.has_ended_well = True
                 if not self._is_stopping and client.finished < len(self._plan.phases) - 1:
-                    self._lose(heard.client, "its engine ended before the last phase", client.heard_ns, has_stream=True)
+                    self._lose(
+                        received.client, "its engine ended before the last phase", client.heard_ns, has_stream=True
+                    )
             case Ended(error=str(text)):
                 client.has_ended = True
-                self._lose(heard.client, text, client.heard_ns, has_stream=True)
+                self._lose(received.client, text, client.heard_ns, has_stream=True)
             case Gone(is_lie=True):
-                self._disbelieve(heard.client, heard.reason)
+                self._disbelieve(received.client, received.reason)
             case Gone():
-                self._lose(heard.client, heard.reason, heard.heard_ns)
+                self._lose(received.client, received.reason, received.heard_ns)
 
     def _is_believable(self, name: str, event: events.Event) -> bool:
-        """Whether an event can be true; who says another is lost with all that it said."""
+        """Whether an event can be true; a client that sends another is lost with all its events."""
         client = self._clients[name]
         try:
             client.rules.take(event)
@@ -285,16 +289,16 @@ class _Leading:
         return True
 
     def _disbelieve(self, name: str, lie: str) -> None:
-        """Lose a client because of what it said: nothing of it is kept, and its engine is ended."""
+        """Lose a client because of its events: nothing of it is kept, and its engine is ended."""
         client = self._clients[name]
         if not client.is_believed:
             return
         client.is_believed = False
         begun_ns = self._begun.monotonic_ns
-        reason = f"nothing of it is believed: {lie}"[:LONGEST_REASON]
+        reason = f"its data is discarded: {lie}"[:LONGEST_REASON]
         if client.lost is None:
             self._lose(name, reason, begun_ns)
-            self._crew.end_engines([name])
+            self._connection.end_engines([name])
         else:
             self._listener.say(f"{name}: {reason}")
         was = client.lost or Lost(heard_ns=begun_ns, noticed_ns=time.monotonic_ns(), reason=reason, phase_index=None)
@@ -307,13 +311,13 @@ class _Leading:
         self._patience.look(time.monotonic())
         if self._patience.ends_stop(is_stopping=self._is_stopping, is_ended=self._is_ended_at_once):
             self._is_ended_at_once = True
-            self._crew.end_engines(list(self._there()))
+            self._connection.end_engines(list(self._there()))
         standings = {name: client.standing() for name, client in self._clients.items() if client.lost is None}
-        for name, why in list(self._patience.given_up(standings)):
+        for name, why in list(self._patience.give_up(standings)):
             self._lose(name, why, self._clients[name].heard_ns)
-            self._crew.end_engines([name])
+            self._connection.end_engines([name])
 
-    def _note(self, client: SetClient, event: events.Event) -> None:
+    def _note(self, client: ClientState, event: events.Event) -> None:
         match event:
             case events.Ready():
                 client.ready = event.phase_index
@@ -348,7 +352,7 @@ class _Leading:
             self._stop()
         elif self._on_lost is OnLost.ABORT and not self._is_ended_at_once:
             self._is_stopping = self._is_ended_at_once = True
-            self._crew.end_engines(list(self._there()))
+            self._connection.end_engines(list(self._there()))
 
     # -- starts --------------------------------------------------------------------------------------------------------
 
@@ -362,17 +366,17 @@ class _Leading:
         unread = [name for name in self._there() if name not in read]
         for name in unread:
             self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
-        self._crew.end_engines(unread)
+        self._connection.end_engines(unread)
         for name, why in list(
             self._clocks.too_dear({name: read[name] for name in self._there()}, self._since_begun_ns())
         ):
             self._lose(name, why, self._clients[name].heard_ns)
-            self._crew.end_engines([name])
+            self._connection.end_engines([name])
         there = {name: client for name, client in self._there().items() if name in read}
         if not there or self._is_stopping:
             return
         at_ns = time.monotonic_ns() + lead_ns([read[name] for name in there])
-        self._crew.tell(
+        self._connection.send_controls(
             {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
         )
         self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
@@ -386,20 +390,20 @@ class _Leading:
         done = min((client.finished for client in loads), default=-1)
         if done > self._ended_for_observers:
             self._ended_for_observers = done
-            self._tell(events.EndPhase(phase_index=done), observers)
+            self._send_controls(events.EndPhase(phase_index=done), observers)
         if not any(client.is_there for client in loads) and done < len(self._plan.phases) - 1:
             self._is_stopping = True
-            self._tell(events.StopRun(), observers)
+            self._send_controls(events.StopRun(), observers)
 
-    def _tell(self, order: events.Control, names: Sequence[str]) -> None:
+    def _send_controls(self, order: events.Control, names: Sequence[str]) -> None:
         there = self._there()
-        self._crew.tell({name: order for name in names if name in there})
+        self._connection.send_controls({name: order for name in names if name in there})
 
     def _since_begun_ns(self) -> int:
         """Time since engines were started, in which this machine may have been suspended."""
         return now().boot_ns - self._begun.boot_ns
 
-    def _there(self) -> dict[str, SetClient]:
+    def _there(self) -> dict[str, ClientState]:
         return {name: client for name, client in self._clients.items() if client.is_there}
 
     def _read_clocks(self) -> Mapping[str, ClockReading]:
@@ -412,12 +416,12 @@ class _Leading:
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def _fetch(self) -> None:
-        """Bring the streams here; who cannot give it any more is lost with what it had said."""
+        """Fetch the streams; a client that cannot give it any more is lost, with its events so far."""
         for name, fault in self._streams.bring():
             if isinstance(fault, RunError):
                 self._keep_relayed(name, str(fault))
             else:
-                self._disbelieve(name, f"what it recorded is no stream of this run: {without_place(fault)}")
+                self._disbelieve(name, f"what it recorded is not a stream of this run: {without_place(fault)}")
         for name, lie in self._streams.clear_relayed():
             self._disbelieve(name, without_place(lie))
 
@@ -429,7 +433,7 @@ class _Leading:
         self._listener.say(f"{name}: what it recorded could not be fetched: {reason}")
 
     def write_down(self, *, at_end: bool = False) -> None:
-        """Write who measured, as far as it is known now; at the end, who is not here whole is lost."""
+        """Write who measured, as known now; at the end, a client without its whole stream is lost."""
         found = ClientSet(
             share=self._share,
             on_lost=self._on_lost,
@@ -439,7 +443,7 @@ class _Leading:
         if at_end:
             silent = [name for name, client in self._clients.items() if not client.heard_ns and client.lost is None]
             here = {*self.fetched, *silent}
-            found = with_unfetched(found, here, lambda name: self._clients[name].heard_ns, time.monotonic_ns())
+            found = with_not_collected(found, here, lambda name: self._clients[name].heard_ns, time.monotonic_ns())
         self._bundle.keep_client_set(found)
         self._written_starts, self._written_s = len(self._starts), time.monotonic()
 
@@ -450,12 +454,12 @@ class _Leading:
 
     def _members(self) -> Iterator[Member]:
         for name, client in self._clients.items():
-            station = client.station
+            joined = client.joined
             yield Member(
                 name=name,
-                role=station.role,
-                hostname=station.hostname,
-                address=station.address,
+                role=joined.role,
+                hostname=joined.hostname,
+                address=joined.address,
                 facts=client.facts,
                 clock=tuple(client.readings),
                 lost=client.lost,
@@ -469,12 +473,12 @@ class _Leading:
         lost = {name: client for name, client in loads.items() if client.lost is not None}
         if not lost:
             return
-        said = "; ".join(f"{name}: {client.lost.reason}" for name, client in lost.items() if client.lost is not None)
+        reasons = "; ".join(f"{name}: {client.lost.reason}" for name, client in lost.items() if client.lost is not None)
         errors = [client.error for client in lost.values() if client.error is not None]
         if len(lost) == len(loads):
             kind: type[AssayError] = RunError
             if errors and all(error.class_ is events.ErrorClass.PLAN for error in errors):
                 kind = PlanError
-            raise kind(f"no client is left. {said}")
+            raise kind(f"no client is left. {reasons}")
         if self._is_stopping:
-            raise RunError(f"the run was ended, because a client was lost. {said}")
+            raise RunError(f"the run was ended, because a client was lost. {reasons}")
