@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from assay.claims.assessment import assess_claims
 
 from assay import events
 from assay.analysis.document import document
@@ -40,6 +39,7 @@ from assay.campaign.journal import (
 from assay.campaign.journal import SCHEMA as CAMPAIGN_SCHEMA
 from assay.claims.against_tables import Meant
 from assay.claims.assessed import to_json as claims_json
+from assay.claims.assessment import assess_claims
 from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
 from assay.cli.matrix import _outcome as campaign_outcome
