@@ -1,4 +1,4 @@
-"""The answer of a run, for every command that shows one."""
+"""Find or compute the answer of a run, for each command that shows one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

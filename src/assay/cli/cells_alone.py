@@ -1,4 +1,4 @@
-"""Cells of a surface that stand out after the rounds of `assay ab`, measured again by themselves, in turns."""
+"""Measure outlying cells of a surface again, alone and in turns, after the rounds of `assay ab`."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`assay clean [DIR|RUN]`: remove the data sets that a killed run left behind."""
+"""`assay clean [DIR|RUN]`: remove the file sets that a killed run left behind."""
 
 import contextlib
 import itertools
@@ -11,21 +11,21 @@ from assay.cli.pipes import say
 
 
 def clean(
-    place: Annotated[str, typer.Argument(metavar="DIR|RUN", help="A directory that was measured, or a run.")] = "last",
+    place: Annotated[str, typer.Argument(metavar="DIR|RUN", help="A measured directory, or a run.")] = "last",
     keep_kept: Annotated[
-        bool, typer.Option("--keep-kept", help="Leave sets that their load file asked to keep.")
+        bool, typer.Option("--keep-kept", help="Keep file sets that their load file asks to keep.")
     ] = False,
     kept: Annotated[
         str | None,
         typer.Option(
             "--kept",
             metavar="AGE",
-            help="Remove nothing but what clients here recorded longer ago than AGE, such as 720h, and no leader fetched.",
+            help="Remove only uncollected client records older than AGE: 720h.",
         ),
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
+    """Remove file sets that Assay left in a directory, and keys of killed runs."""
     from assay.cluster.kept_runs import clients_folder
     from assay.cluster.kept_streams import told_of
     from assay.errors import InputError

@@ -1,4 +1,4 @@
-"""`assay collect RUN --hosts A,B`: what clients recorded that were lost, or whose leader was."""
+"""`assay collect RUN --hosts A,B`: fetch the records of clients that were lost, or whose leader was."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,25 +12,24 @@ if TYPE_CHECKING:
 
 Hosts = Annotated[
     str | None,
-    typer.Option("--hosts", metavar="A,B|FILE", help="The clients, by the names that they had in the run."),
+    typer.Option("--hosts", metavar="A,B|FILE", help="Names of the clients in the run."),
 ]
 Join = Annotated[
-    str | None, typer.Option("--join", metavar="FILE", help="Write FILE, by which workers join that others start.")
+    str | None, typer.Option("--join", metavar="FILE", help="Write FILE for workers that are started by hand.")
 ]
-Clients = Annotated[str | None, typer.Option("--clients", metavar="N", help="With --join: so many are waited for.")]
+Clients = Annotated[str | None, typer.Option("--clients", metavar="N", help="With --join: wait for N workers.")]
 JoinWait = Annotated[
     str | None,
-    typer.Option("--join-wait", metavar="T", help="With --join: wait for them this long at most [default: 30min]."),
+    typer.Option("--join-wait", metavar="T", help="With --join: wait at most this time [default: 30min]."),
 ]
 Interface = Annotated[
-    str | None, typer.Option("--interface", metavar="IF|ADDR", help="Network interface, or address, that they reach.")
+    str | None,
+    typer.Option("--interface", metavar="IF|ADDR", help="Network interface or address that the clients connect to."),
 ]
 
 SshUser = Annotated[
     str | None,
-    typer.Option(
-        "--ssh-user", metavar="NAME", help="Who to be on hosts that name no user; else as ~/.ssh/config has it."
-    ),
+    typer.Option("--ssh-user", metavar="NAME", help="User for hosts without one [default: as in ~/.ssh/config]."),
 ]
 
 
@@ -45,7 +44,7 @@ def collect(
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Fetch what clients of a run still have on their machines, once they can be reached again."""
+    """Fetch records that clients of a run still have on their machines."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.cli.clients import clients_of
     from assay.errors import InputError

@@ -1,4 +1,4 @@
-"""`assay diff`: in which facts and in which fields of the Plan two runs differ."""
+"""`assay diff`: list the facts and Plan fields that differ between two runs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,11 +15,9 @@ def diff(
     a: RunReference,
     b: RunReference,
     runs: Runs = None,
-    all_: Annotated[
-        bool, typer.Option("--all", help="Also what changes from moment to moment: load, free space.")
-    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include facts that always change: load, free space.")] = False,
 ) -> None:
-    """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
+    """List facts and Plan fields that differ between two runs; exit code 1 if any."""
     from assay.bundle.catalog import open_run
 
     one, other = (open_run(reference, runs) for reference in (a, b))

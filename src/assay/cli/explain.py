@@ -1,4 +1,4 @@
-"""`assay explain`: the story of one number, one level deeper."""
+"""`assay explain`: explain one result in detail."""
 
 from typing import Annotated
 
@@ -13,18 +13,18 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[ROW|ID]",
-            help="A row of `assay show`, by number or label, or the id of a finding [default: the run in short].",
+            help="Row number or label, or the id of a finding [default: a summary of the run].",
         ),
     ] = None,
     thresholds: Annotated[
         bool,
-        typer.Option("--thresholds", help="Print every threshold that numbers are judged by, and nothing of a run."),
+        typer.Option("--thresholds", help="Print all thresholds, and nothing about a run."),
     ] = False,
     client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
+    """Explain a result: method, what served it, what limited it, and thresholds."""
     if thresholds:
         _print_thresholds()
         return

@@ -1,4 +1,4 @@
-"""`assay export`: the figures as pictures, the run as one file."""
+"""`assay export`: write figures, tables, or the run as one file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def export(
     run: RunReference = "last",
     charts: Annotated[
-        Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
+        Path | None, typer.Option("--charts", metavar="DIR", help="Write each figure as a picture into this directory.")
     ] = None,
-    picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")] = "png",
+    picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="Format of pictures.")] = "png",
     files: Annotated[
         Path | None,
-        typer.Option("--files", metavar="DIR", help="Write the files of a classic tool's output into this folder."),
+        typer.Option("--files", metavar="DIR", help="Write the classic tool's output files into this directory."),
     ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
             "--csv",
             metavar="DIR",
-            help="Write results.csv, over_time.csv and marks.csv (and summaries.csv) into this folder.",
+            help="Write results, intervals, marks as CSV into this directory.",
         ),
     ] = None,
     parquet: Annotated[
@@ -39,17 +39,17 @@ def export(
     ] = None,
     xlsx: Annotated[
         Path | None,
-        typer.Option("--xlsx", metavar="FILE", help="Write the same as one workbook, with findings and facts."),
+        typer.Option("--xlsx", metavar="FILE", help="Write one workbook with tables, findings and facts."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Write a run's figures as PNG or SVG, its numbers as tables, its tool's files, or the run itself as one archive.
+    """Write a run's figures, tables, tool output, or the run as one archive.
 
-    Prints the paths. Of the tables results has a row a result, over_time a row a result and interval, marks a row a
-    mark and result, and summaries, of a run with repeats, a row a result over its repeats.
+    Prints the paths. The tables: results has a row per result, over_time a row per result and interval, marks a row per mark
+    and result, and summaries, for a run with repeats, a row per result over its repeats.
     """
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told

@@ -1,4 +1,4 @@
-"""`assay import`: results of other tools, kept as runs that are marked as foreign."""
+"""`assay import`: keep results of other tools as foreign runs."""
 
 from typing import Annotated
 
@@ -9,17 +9,17 @@ from assay.cli.pipes import say
 
 
 def import_(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="What a tool printed or wrote, a file each.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Output files of other tools.")],
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="The format [default: found out by what is in the file]."),
+        typer.Option("--format", metavar="NAME", help="Format of the files [default: detected]."),
     ] = None,
     timezone: Annotated[
         str | None,
         typer.Option(
             "--timezone",
             metavar="ZONE",
-            help="Of times that are given without a zone: Europe/Berlin, +02:00, or local [default: UTC].",
+            help="Zone of times without one: Europe/Berlin, +02:00 or local [default: UTC].",
         ),
     ] = None,
     json: Json = False,
@@ -28,11 +28,11 @@ def import_(
     note: Note = None,
     runs: Runs = None,
 ) -> None:
-    """Keep results of other tools as foreign runs, to be listed, shown, compared and exported; prints their ids.
+    """Keep results of other tools as foreign runs; prints their ids.
 
     Formats: fio (JSON), iozone, bonnie++, postmark, elbencho (CSV, JSON), vdbench, phoronix, io500, dd, and table, which is
-    a plain CSV of labels, units and values. Each machine of each file is a run; what a tool repeats in a file counts as
-    repeats. Assay measured none of it, so no number is trusted, and what the tool does not say is null.
+    a plain CSV of labels, units and values. Each machine in each file becomes a run; repetitions in a file become
+    repeats. Assay did not measure these results, so none is trusted; what the tool does not report is null.
     """
     import msgspec
 

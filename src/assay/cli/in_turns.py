@@ -1,4 +1,4 @@
-"""What `assay ab` measures: its sides in turns, round after round, each measurement a run of its own."""
+"""Measure the sides of `assay ab` in turns, round after round; each measurement is a run."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""`assay ls`: which runs are there."""
+"""`assay ls`: list runs."""
 
 import functools
 from pathlib import Path
@@ -19,30 +19,28 @@ _PATTERN = "may have * and ?"
 
 def ls(
     load: Annotated[
-        str | None, typer.Option("--load", metavar="NAME", help=f"Only runs of this load; {_PATTERN}.")
+        str | None, typer.Option("--load", metavar="NAME", help=f"List only runs of this load; {_PATTERN}.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="DIR", help="Only runs in this directory or below it.")
+        str | None, typer.Option("--target", metavar="DIR", help="List only runs in this directory or below it.")
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since", metavar="WHEN", help="Only runs begun since a date (2026-11-24) or for 30min, 3h, 2d, 1w."
-        ),
+        typer.Option("--since", metavar="WHEN", help="List only runs since a date (2026-11-24), or age: 3h, 2d."),
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", metavar="TAG", help=f"Only runs with this tag; {_PATTERN}, may be given again."),
+        typer.Option("--tag", metavar="TAG", help=f"List only runs with this tag; {_PATTERN}. Repeatable."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help=f"Only runs of this name; {_PATTERN}.")
+        str | None, typer.Option("--name", metavar="NAME", help=f"List only runs of this name; {_PATTERN}.")
     ] = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """List the runs, newest first, each with one rate to know it by and how far its results are trusted.
+    """List runs, newest first, each with one rate and its trust.
 
-    The rate is that of the result that is trusted most; of several, of storage before memory, then the highest.
+    The rate is that of the most trusted result; among equals storage comes before memory, then the highest rate.
     """
     import datetime as dt
     import sys

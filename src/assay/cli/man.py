@@ -1,4 +1,4 @@
-"""`assay man`: the manual page, made of what `--help` prints."""
+"""`assay man`: print the manual page, made from the `--help` texts."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""`assay matrix FILE`: file systems, options, schedulers and loads, all with all."""
+"""`assay matrix FILE`: measure all combinations of file systems, options, schedulers and loads."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def matrix(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The campaign: docs/how-to/matrix.md has its keys.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file; docs/how-to/matrix.md lists its keys.")],
     destroy_data: Annotated[
         str | None,
         typer.Option(
             "--destroy-data",
             metavar="DEVICE",
-            help="Measure on this block device, and destroy all that is on it. Without it the file's [loop] is used.",
+            help="Measure on this block device; all its data is lost [default: the file's loop devices].",
         ),
     ] = None,
     over: Annotated[
@@ -32,24 +32,22 @@ def matrix(
         typer.Option(
             "--over",
             metavar="TYPE",
-            help="What the device may carry, as wipefs names it: ext4, gpt, LVM2_member; may be given again.",
+            help="Signature that may be overwritten: ext4, gpt, … Repeatable.",
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign, and begin none.")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be measured.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Measure nothing; say what is there so far.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a campaign; never start a new one.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Retry what could not be measured.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the results so far; measure nothing.")] = False,
     undo: Annotated[
         bool,
-        typer.Option(
-            "--undo", help="Measure nothing; put back what a killed campaign left: mounts, loop files, I/O schedulers."
-        ),
+        typer.Option("--undo", help="Undo what a killed campaign left: mounts, loops, schedulers."),
     ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
             "--state",
             metavar="DIR",
-            help="Where the campaign is kept: only root may be able to write on the way [default: FILE with .campaign].",
+            help="State directory; only root may write there [default: FILE with .campaign].",
         ),
     ] = None,
     result: Annotated[
@@ -57,18 +55,18 @@ def matrix(
         typer.Option(
             "--result",
             metavar="PATTERN",
-            help="Print the numbers whose label or title fits, such as 'random*'; may be given again [default: one a load].",
+            help="Print results whose label or title matches. Repeatable [default: one per load].",
         ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Print every number of every load.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print numbers and effects as CSV.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Print all results of all loads.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print results and effects as CSV.")] = False,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Measure file systems x mkfs x mount options x I/O schedulers x loads, and say what each does to each rate.
+    """Measure file systems x mkfs x mount options x schedulers x loads, with effects.
 
-    Each measurement has a file system made anew, on loop files or, with --destroy-data, on a device, and is a run of its own
-    with the campaign's name for a tag. Whatever ends it, the same command goes on. Needs root.
+    Each measurement gets a new file system, on loop files or, with --destroy-data, on a device. Each is a run, tagged with
+    the campaign's name. The same command resumes an interrupted campaign. Needs root.
     """
     from assay.bundle.catalog import runs_directory
     from assay.campaign.campaign_file import parse

@@ -1,10 +1,9 @@
-"""The program's output streams: what is written to them by anyone goes out here.
+"""Write to standard output and standard error.
 
-Nothing in a text is obeyed by a terminal: all that is printed but by a console (console.py) passes through `write`. Their
-reader may leave or not read on, their terminal go away, or their disk be full. `assay show | head` is no error, and
-`assay quick | head` still measures. What is said beside an answer (standard error) is never worth more than the run that it
-is about: where it cannot be written, it goes nowhere. The answer itself (standard output) that nobody can read any more goes
-nowhere too; one that a full disk refuses is an error, which is told.
+`write` escapes terminal control characters in all text that no console (console.py) prints. The reader of a stream may
+close it or stop reading, the terminal may disappear, or the disk may be full. `assay show | head` is no error, and
+`assay quick | head` still measures. A message on standard error that cannot be written is dropped: the run continues. So is
+an answer on standard output without a reader; an answer that a full disk refuses is an error, which is reported.
 """
 
 import contextlib
@@ -84,9 +83,9 @@ NARROWEST_COLUMNS = 20
 
 
 def widen_terminal() -> None:
-    """Have text laid out for some columns where the terminal, or $COLUMNS, says that there are next to none.
+    """Assume a usable width if the terminal, or $COLUMNS, reports next to no columns.
 
-    Some programs make terminals of no columns at all; the terminal, if there is one, breaks the lines.
+    Some programs create terminals with 0 columns; a terminal, if there is one, breaks the lines.
     """
     told = os.environ.get("COLUMNS", "")
     if told.isascii() and told.isdigit() and len(told) < 6:
@@ -115,7 +114,7 @@ def say(words: object, *, err: bool = False, end: str = "\n") -> None:
 
 
 def outlive_readers() -> None:
-    """Let standard output and standard error outlive whoever reads them, and be there where they were closed."""
+    """Keep standard output and standard error usable after their reader left, or if they were closed."""
     for descriptor in (0, _ANSWER, _BESIDE):
         _hold(descriptor)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end

@@ -1,4 +1,4 @@
-"""`assay quick DIR`: the main job."""
+"""`assay quick DIR`: measure a directory with a fixed set of loads."""
 
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def quick(
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
-    """Say what a directory's storage is like: under two minutes, one table, one report."""
+    """Measure a directory's storage in under two minutes: one table, one report."""
     from assay import config
     from assay.bundle.remarks import remarks
     from assay.confinement import check_output

@@ -1,4 +1,4 @@
-"""`assay report`: the run as one HTML file."""
+"""`assay report`: write the run as one HTML file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ def report(
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Write the report of a run as one HTML file that needs no network, and print its path."""
+    """Write the HTML report of a run, which needs no network; prints its path."""
     import gc
 
     from assay.bundle.catalog import open_run, runs_directory

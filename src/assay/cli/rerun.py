@@ -1,4 +1,4 @@
-"""`assay rerun RUN`: the same resolved Plan with the same seed."""
+"""`assay rerun RUN`: run the same resolved Plan with the same seed."""
 
 import dataclasses
 import sys
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
     from assay.plan import Plan
 
-Yes = Annotated[
-    bool, typer.Option("--yes", help="Carry out a run that is not your own without asking; what it does is shown.")
-]
+Yes = Annotated[bool, typer.Option("--yes", help="Run another user's Plan without asking; its steps are shown.")]
 
 
 @with_clients
@@ -56,7 +54,7 @@ def rerun(
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
-    """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
+    """Run a Plan again with the same seed; another user's Plan needs a confirmation."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.remarks import remarks
     from assay.session import Session

@@ -1,4 +1,4 @@
-"""`assay run NAME|FILE.toml DIR`: a defined load."""
+"""`assay run NAME|FILE.toml DIR`: run a defined load."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 @with_clients
 def run(
     load: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.toml", help="A load's name (`assay suites` lists them), or a load file.")
+        str,
+        typer.Argument(metavar="NAME|FILE.toml", help="Name of a load (`assay suites` lists them), or a load file."),
     ],
     directory: Directory,
     repeat: Repeat = 1,

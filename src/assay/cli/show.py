@@ -1,4 +1,4 @@
-"""`assay show`: what a run measured."""
+"""`assay show`: show the results of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,19 +12,15 @@ from assay.errors import InputError
 
 Classic = Annotated[
     bool,
-    typer.Option(
-        "--classic", help="Print the output of the classic tool whose front end made the run, or that was imported."
-    ),
+    typer.Option("--classic", help="Print the output in the classic tool's own format."),
 ]
-Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full: what explains numbers that are trusted.")]
+Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full.")]
 
-Repeats = Annotated[
-    bool, typer.Option("--repeats", help="Print a row for each repeat too, below those of all repeats.")
-]
+Repeats = Annotated[bool, typer.Option("--repeats", help="Print a row for each repeat, too.")]
 
 Clients = Annotated[
     bool,
-    typer.Option("--clients", help="Print the clients of a run of several: what each did of every sum, and its clock."),
+    typer.Option("--clients", help="Print each client's share of every sum, and its clock."),
 ]
 
 
@@ -39,7 +35,7 @@ def show(
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Show what a run measured; one that died shows what it had measured until then."""
+    """Show the results of a run; of an interrupted run those until it ended."""
     if json and classic:
         raise InputError("--json and --classic: choose one")
     if client is not None and clients:

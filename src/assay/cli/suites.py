@@ -1,4 +1,4 @@
-"""`assay suites`: which defined loads are there, and what does one of them ask?"""
+"""`assay suites`: list the defined loads, or show one."""
 
 import enum
 from typing import Annotated
@@ -16,10 +16,12 @@ class What(enum.StrEnum):
 
 
 def suites(
-    what: Annotated[What, typer.Argument(metavar="list|show", help="List them all, or show one.")] = What.LIST,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The one to show, or a load file.")] = None,
+    what: Annotated[What, typer.Argument(metavar="list|show", help="List all loads, or show one.")] = What.LIST,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of the load to show, or a load file.")
+    ] = None,
 ) -> None:
-    """List the loads that `assay run NAME DIR` knows, yours too; `show NAME` prints one and the question that it answers."""
+    """List the loads for `assay run NAME DIR`, yours included, or show one."""
     from assay.errors import InputError
 
     if (what is What.SHOW) != (name is not None):

@@ -1,4 +1,4 @@
-"""`assay tag RUN`: what a run is called."""
+"""`assay tag RUN`: name, tag or annotate a run."""
 
 from typing import Annotated
 
@@ -12,26 +12,22 @@ def tag(
     run: RunReference = "last",
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Call it this; a run that was called so is not any more; '' for none."
-        ),
+        typer.Option("--name", metavar="NAME", help="Name the run; an earlier run loses the name. '' removes it."),
     ] = None,
     tag_: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag to the run. Repeatable.")
     ] = None,
-    untag: Annotated[
-        list[str] | None, typer.Option("--untag", metavar="TAG", help="Take this tag off; may be given again.")
-    ] = None,
+    untag: Annotated[list[str] | None, typer.Option("--untag", metavar="TAG", help="Remove a tag. Repeatable.")] = None,
     note: Annotated[
         str | None,
-        typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters; '' for nothing."),
+        typer.Option("--note", metavar="TEXT", help="Attach a note of up to 1000 characters. '' removes it."),
     ] = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Name a run, tag it, or say something of it, and show what is said; without options only show.
+    """Name, tag or annotate a run; without options, show its name, tags and note.
 
-    What was measured is not touched. A name is of one run in its folder, and stands for it wherever RUN does.
+    The results do not change. A name is unique in its runs directory, and can be used wherever RUN is expected.
     """
     import msgspec
 

@@ -1,7 +1,7 @@
 """`assay TOOL ...`: one command for every tool of the registry.
 
-Everything after the tool's name is the tool's own command line, in the tool's own syntax. Assay's few options are long
-ones that no tool knows; they are taken out wherever they stand.
+Everything after the tool's name is the tool's own command line, in the tool's own syntax. Assay's options are long
+options that no tool has; they are removed from any position.
 """
 
 import dataclasses
@@ -153,7 +153,7 @@ _FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLA
 
 
 def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
-    """Take Assay's options out of a tool's command line, but those of a name that is the tool's `own`.
+    """Remove Assay's options from a tool's command line, except names that are the tool's `own`.
 
     Raises:
         InputError: one has no value.

@@ -104,5 +104,6 @@ def _rates(name: str, ops: int, moved_bytes: int, ns: int) -> list[str]:
     """Write bytes a second of streams, operations a second of everything else."""
     seconds = ns / _NS_PER_S
     is_stream = ops > 0 and moved_bytes / ops >= STREAMING_BYTES_PER_OP
-    told = f"{format_bytes(moved_bytes / seconds)}/s" if is_stream else f"{format_number(ops / seconds)} IOPS"
-    return [f"{name} {told}".lstrip()]
+    unit = "IOPS" if moved_bytes else "ops/s"
+    rate = f"{format_bytes(moved_bytes / seconds)}/s" if is_stream else f"{format_number(ops / seconds)} {unit}"
+    return [f"{name} {rate}".lstrip()]

@@ -1,11 +1,11 @@
-"""In which unit does a result's rate read best, and how are rates and spans of time printed?
+"""Choose the unit of a result's rate, and format rates and time spans.
 
 MiB is 2**20 bytes. Digits are those of `assay.units`.
 """
 
 from dataclasses import dataclass
 
-from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, Result, moves_data
+from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, LatencyNs, Result, moves_data
 from assay.units import ABSENT, MIB, format_joules, format_ns, format_number, format_percent
 
 _WIDE = "wide-percentile"
@@ -61,6 +61,11 @@ def headline(result: Result) -> tuple[float | None, RateUnit]:
     """Give the rate that heads a result, in its unit."""
     unit = rate_unit(result)
     return unit.of(*headline_rates(result)), unit
+
+
+def user_latency(result: Result) -> tuple[str, LatencyNs]:
+    """Return the name and the values of what a user waits for: the response time of an open loop, else the latency."""
+    return ("response", result.response_ns) if result.response_ns else ("latency", result.latency_ns)
 
 
 def hit_scope(cache: Cache) -> str:

@@ -1,7 +1,7 @@
-"""The table in a terminal: a line a result where all columns fit, and in a pipe; else two lines, with the columns that fit.
+"""Lay out the table in a terminal: one line per result if all columns fit, and in a pipe; else two lines per result.
 
-The first of two lines says what it is a number of and whether it is trusted, the second has the numbers. What a narrow
-terminal leaves out, `assay explain RUN ROW` tells.
+The first of two lines has what served the result and its trust, the second has the numbers. `assay explain RUN ROW` prints
+the columns that a narrow terminal leaves out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from assay.report.limited_by import limit_words
+from assay.report.limited_by import marked_limit
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, half_words, headline_rates, is_with_flush, percentile_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
 from assay.results import Cache, LatencyNs, Result
 from assay.units import format_joules, format_ns, format_number, format_percent, format_seconds, format_share
-from assay.verdicts import Confidence, TrustLevel
+from assay.verdicts import TrustLevel
 
 STYLES = {TrustLevel.YES: "green", TrustLevel.WEAK: "magenta", TrustLevel.NO: "yellow"}
 
 _ROW_WIDTH = 3
-_OF_WIDTH = 13
+_SERVED_WIDTH = 13
 _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80
@@ -57,7 +57,7 @@ def table(measured: Sequence[Result], width: int | None, clients: Mapping[str, i
         return [Text("Nothing was measured.", style="bold")]
     titles, columns = titles_of(measured), _columns(measured, clients or {})
     title_width = max(map(cell_len, (*titles, "operation"))) + 2
-    in_full = _ROW_WIDTH + title_width + sum(c.width for c in columns) + 2 + _OF_WIDTH + _TRUST_WIDTH
+    in_full = _ROW_WIDTH + title_width + sum(c.width for c in columns) + 2 + _SERVED_WIDTH + _TRUST_WIDTH
     reasons = max(cell_len(trust_reasons(result)) for result in measured)
     if width is None or in_full + reasons <= width:
         lines = _on_one_line(titles, measured, columns, title_width)
@@ -75,10 +75,10 @@ def _on_one_line(
     titles: Sequence[str], measured: Sequence[Result], columns: Sequence[_Column], title_width: int
 ) -> list[Text]:
     heading = " " * _ROW_WIDTH + fill("operation", title_width) + _headings(columns)
-    lines = [Text(f"{heading}  {fill('of', _OF_WIDTH)}trust", style="bold")]
+    lines = [Text(f"{heading}  {fill('served by', _SERVED_WIDTH)}trust", style="bold")]
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
         start = _numbered(row) + fill(title, title_width) + _cells(columns, result)
-        lines.append(_trusted(f"{start}  {fill(result.measures.words, _OF_WIDTH)}", result, None))
+        lines.append(_trusted(f"{start}  {fill(result.measures.words, _SERVED_WIDTH)}", result, None))
     return lines
 
 
@@ -87,14 +87,19 @@ def _on_two_lines(
 ) -> list[Text]:
     longest = max(map(cell_len, titles)) + 1
     title_width = (
-        min(longest, width - _ROW_WIDTH - _OF_WIDTH - _TRUST_WIDTH - 20) if longest > _TITLE_WIDTH else _TITLE_WIDTH
+        min(longest, width - _ROW_WIDTH - _SERVED_WIDTH - _TRUST_WIDTH - 20) if longest > _TITLE_WIDTH else _TITLE_WIDTH
     )
-    heading = " " * _ROW_WIDTH + fill("operation", title_width) + fill("of", _OF_WIDTH) + fill("trust", _TRUST_WIDTH)
+    heading = (
+        " " * _ROW_WIDTH
+        + fill("operation", title_width)
+        + fill("served by", _SERVED_WIDTH)
+        + fill("trust", _TRUST_WIDTH)
+    )
     numbers = (" " * _ROW_WIDTH + _headings(columns)).rstrip()
     lines = [Text(heading.rstrip(), style="bold"), Text(numbers, style="bold")]
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
         start = _numbered(row) + fill(cut(title, title_width - 1), title_width)
-        start += fill(result.measures.words, _OF_WIDTH)
+        start += fill(result.measures.words, _SERVED_WIDTH)
         lines.append(_trusted(start, result, width))
         lines.append(Text((" " * _ROW_WIDTH + _cells(columns, result)).rstrip()))
     return lines
@@ -104,7 +109,7 @@ def _as_lists(titles: Sequence[str], measured: Sequence[Result], columns: Sequen
     lines = []
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
         told = [f"{column.heading} {text}" for column in columns if (text := column.cell(result))]
-        told += [f"of {result.measures.words}", f"trust {result.trust.level}"]
+        told += [f"served by {result.measures.words}", f"trust {result.trust.level}"]
         if result.trust.reasons:
             told[-1] += f": {trust_reasons(result)}"
         first, *others = wrap(title, width - _ROW_WIDTH)
@@ -206,10 +211,7 @@ def _latency(name: str) -> Callable[[Result], str]:
 
 
 def _limit(result: Result) -> str:
-    words = limit_words(result)
-    return (
-        words + "?" if words and result.limiter and result.limiter.confidence is not Confidence.HIGH else words or "-"
-    )
+    return marked_limit(result, "-")
 
 
 def _joules(name: str) -> Callable[[Result], str]:
@@ -247,7 +249,7 @@ _ALL = (
     _Column("p99", 8, _latency("p99")),
     _Column("max", 8, lambda result: format_ns(result.latency_ns.max)),
     _Column("CPU/op", 8, lambda result: format_ns(result.cpu_ns_per_op)),
-    _Column("limited by", 19, _limit, is_words=True),
+    _Column("limited by", 20, _limit, is_words=True),
     _Column("cache hit", 16, _cache, is_words=True),
     _Column("cpu", 6, _share("on_cpu")),
     _Column("run", 6, _share("run_delay")),

@@ -235,9 +235,9 @@ def _notes(result: Result) -> Iterator[str]:
 def _limiter(result: Result) -> Iterator[str]:
     found = result.limiter
     if found is None:
-        yield "not judged: a limiter is one of a whole job, and of one that did something"
+        yield "not assessed: only a whole job that did something has a limiter"
         return
-    yield f"{found.verdict.value.replace('_', ' ')}, {found.confidence.value} confidence"
+    yield f"{found.verdict.words}, {found.confidence.value} confidence"
     yield from found.evidence
     if found.headroom is not None:
         yield f"the next ceiling is {format_number(found.headroom)} times the number"

@@ -32,7 +32,7 @@ def _in_short(result: Result) -> str:
     """Say number and interval, what it measures, what limits it, and whether to trust it, with the first reason."""
     parts = [rate_words(result), f"of {result.measures.words}"]
     if result.limiter is not None:
-        parts.append(f"limited by {result.limiter.verdict.value.replace('_', ' ')}")
+        parts.append(f"limited by {result.limiter.verdict.words}")
     first = f" ({result.trust.reasons[0].text})" if result.trust.reasons else ""
     parts.append(f"trusted: {result.trust.level.value}{first}")
     return ", ".join(parts)

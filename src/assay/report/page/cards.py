@@ -123,7 +123,7 @@ def _count(number: int | None) -> str:
 
 def _limit_words(result: Result) -> str:
     limiter = result.limiter
-    return f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence} confidence)" if limiter else ABSENT
+    return f"{limiter.verdict.words} ({limiter.confidence} confidence)" if limiter else ABSENT
 
 
 def _committed_words(result: Result) -> str:

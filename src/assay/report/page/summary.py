@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.figures.timeline import rates
+from assay.report.limited_by import marked_limit
 from assay.report.numbers import headline, interval_told, is_with_flush, rate, rate_unit
 from assay.report.page.anchors import Places, card_anchor, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.thumbnails import StripScale, sparkline
 from assay.report.page.tiles import counts_told, range_told
-from assay.report.page.told_numbers import limit_told
 from assay.report.recording import Recording
 from assay.report.verdict import stands
 from assay.results import LatencyNs, Result
@@ -103,7 +103,7 @@ class _Table:
         cells += [
             _Cell(struck(format_ns(result.cpu_ns_per_op), result), result.cpu_ns_per_op),
             _Cell(markup(result.measures.words), is_words=True),
-            _Cell(markup(limit_told(result)), is_words=True),
+            _Cell(markup(marked_limit(result, ABSENT)), is_words=True),
             _Cell(trust_told(result), is_words=True),
         ]
         title = f'<a href="#{card_anchor(i)}">{markup(row.title)}</a>' if i in places.cards else markup(row.title)

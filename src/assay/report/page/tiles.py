@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
-from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_told, is_with_flush, rate
+from assay.report.limited_by import marked_limit
+from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_told, is_with_flush, rate, user_latency
 from assay.report.page.anchors import Places, struck, trust_told
 from assay.report.page.grouping import SummaryRow
-from assay.report.page.told_numbers import limit_told, user_latency
 from assay.report.verdict import stands
 from assay.results import Result
 from assay.units import ABSENT, format_ns, format_number
@@ -108,7 +108,7 @@ def _told(name: str, result: Result, anchor: str) -> str:
         between = '<span class="also">with the flush</span>'
     value = struck(rate(*headline(result)), result)
     parts = [f"{'response ' if which == 'response' else ''}p99 {struck(format_ns(spread.p99), result)}"]
-    limit = limit_told(result)
+    limit = marked_limit(result, ABSENT)
     if limit != ABSENT:
         parts.append(f"limited by {markup(limit)}")
     link = f'<a class="what" href="#{anchor}">{markup(name or "details")}</a>'
