@@ -24,9 +24,9 @@ from assay.cluster.ways import ways_of
 from assay.console import console
 from assay.errors import MEASURED, NOT_TRUSTED, AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import ENCRYPTED_FACT, Fact
+from assay.live.analysis_progress import document_with_progress
 from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
-from assay.live.judging_told import document_told
 from assay.live.line_sink import line_sink
 from assay.live.several import SeveralDisplays
 from assay.live.silent import SilentDisplay
@@ -35,7 +35,7 @@ from assay.plan import Plan
 from assay.report.head import Head, head_of
 from assay.report.kept_answers import KeptAnswer, keep_answer
 from assay.report.over_repeats import shown_results
-from assay.report.text import render, render_answer, render_beside
+from assay.report.text import render, render_answer, render_stderr_notes
 from assay.results import Document, to_json
 from assay.running.carrying_out import Display, run_plan
 from assay.running.stopping import Stopped
@@ -97,7 +97,7 @@ class Execution:
             share=self._clients.share or Share.OWN,
             on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
-            listener=AsOne(lambda beside: self._display(plan, beside), Settling(plan), period_s=period_s),
+            listener=AsOne(lambda stderr_note: self._display(plan, stderr_note), Settling(plan), period_s=period_s),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
@@ -141,17 +141,17 @@ class Execution:
             )
         return exit_code
 
-    def _display(self, plan: Plan, beside: Callable[[], str] | None = None) -> Display:
+    def _display(self, plan: Plan, stderr_note: Callable[[], str] | None = None) -> Display:
         """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
         is_terse = registry.maker(plan) is not None
-        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside, is_terse=is_terse)
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(stderr_note, is_terse=is_terse)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
-        judged = document(run) if self._quiet else document_told(run)
+        judged = document(run) if self._quiet else document_with_progress(run)
         head = head_of(judged, run)
         keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
         output = registry.output(run)
@@ -162,7 +162,7 @@ class Execution:
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            self._say_beside(judged, head, output, report)
+            self._print_stderr_notes(judged, head, output, report)
         elif self._quiet:
             render_answer(judged, head, console())
             sys.stdout.flush()
@@ -192,13 +192,13 @@ class Execution:
         sys.stderr.write(f"--require-trust {self._require_trust}: {below} of {len(results)} results are trusted less\n")
         return NOT_TRUSTED
 
-    def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
+    def _print_stderr_notes(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""
         sys.stderr.write(output.brief())
         if self._quiet:
             render_answer(judged, head, console(stderr=True))
             return
-        render_beside(judged, head, console(stderr=True), html=report)
+        render_stderr_notes(judged, head, console(stderr=True), html=report)
 
     def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
         try:

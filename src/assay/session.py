@@ -99,7 +99,7 @@ class Session:
         from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
 
         lines = StatusLines(sys.stderr)
-        tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
+        tell, progress = (_ignore, _ignore) if self._quiet else (lines.write_line, lines.progress)
         with contextlib.closing(lines), gathered(self._clients, tell, progress) as crew:
             self._crew = crew
             try:
@@ -150,7 +150,7 @@ class Session:
         beside = (
             contextlib.redirect_stdout(sys.stderr) if self._live_json == STANDARD_OUTPUT else contextlib.nullcontext()
         )
-        with waiting.told(self._runs), beside:
+        with waiting.warn_if_blocked(self._runs), beside:
             if newest := later_run(self._runs):
                 sys.stderr.write(
                     f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
@@ -164,7 +164,9 @@ class Session:
     def _wait(self, plan: "Plan", most_s: float) -> None:
         lines = StatusLines(sys.stderr)
         with contextlib.closing(lines):
-            wait_for_rest(directories(plan).values(), most_s, lines.tell, _ignore if self._quiet else lines.progress)
+            wait_for_rest(
+                directories(plan).values(), most_s, lines.write_line, _ignore if self._quiet else lines.progress
+            )
 
 
 def _ignore(_: str) -> None:

@@ -46,7 +46,7 @@ _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def of_directory(name: str, directory: Path) -> Target:
     """Make the target of a directory."""
-    return Target(name=name, uri=(directory if _elsewhere.get() else directory.resolve()).as_uri())
+    return Target(name=name, uri=(directory if _are_remote.get() else directory.resolve()).as_uri())
 
 
 def directory_of(target: Target) -> Path | None:
@@ -82,17 +82,17 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
-_elsewhere = contextvars.ContextVar("elsewhere", default=False)
+_are_remote = contextvars.ContextVar("elsewhere", default=False)
 
 
 @contextlib.contextmanager
-def elsewhere() -> Iterator[None]:
+def remote_directories() -> Iterator[None]:
     """While this is entered, directories are those of other machines: they are taken by their names, and looked at there."""
-    before = _elsewhere.set(True)
+    before = _are_remote.set(True)
     try:
         yield
     finally:
-        _elsewhere.reset(before)
+        _are_remote.reset(before)
 
 
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
@@ -107,7 +107,7 @@ def check_directory(directory: Path | str) -> Path:
     """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if nobody can tell."""
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
-    if _elsewhere.get():
+    if _are_remote.get():
         return _named(Path(directory))
     try:
         resolved = Path(directory).resolve(strict=True)
@@ -239,9 +239,9 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 def room(directory: Path, *, reserve_bytes: int) -> Room:
     """Look how much room there is in a directory; raises RunError where nobody can write there.
 
-    Of a directory `elsewhere` it is not known here: the engines there look.
+    Of a directory `remote_directories` it is not known here: the engines there look.
     """
-    if _elsewhere.get():
+    if _are_remote.get():
         return Room(directory=directory, free_bytes=_UNKNOWN_BYTES, free_inodes=None, reserve_bytes=0)
     system = os.statvfs(directory)
     if system.f_flag & os.ST_RDONLY:
@@ -297,7 +297,7 @@ def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
     Raises:
         RunError: as for `Room.require`.
     """
-    if _elsewhere.get():
+    if _are_remote.get():
         return  # the engines there look
     of_device: dict[str, Need] = {}
     for need in needs:

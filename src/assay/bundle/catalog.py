@@ -19,7 +19,7 @@ import msgspec
 
 from assay import config, ownership, xdg
 from assay.bundle import files
-from assay.bundle.kept_list import CameTo, Entry, HeadRate, KeptList, catalog_of, seal_of
+from assay.bundle.kept_list import Entry, HeadRate, KeptList, Outcome, catalog_of, seal_of
 from assay.bundle.opened_folder import OpenedFolder, open_folder
 from assay.bundle.original import FOREIGN
 from assay.bundle.remarks import Remarks, change_remarks, is_name, remarks_of
@@ -37,14 +37,14 @@ _CANDIDATES_SHOWN = 5
 _LAST = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?", re.ASCII)
 
 
-class Judge(Protocol):
+class Assessor(Protocol):
     """Works out what a run came to."""
 
     @property
     def version(self) -> str:
         """Changes whenever it may come to something else."""
 
-    def __call__(self, folder: Path) -> CameTo:
+    def __call__(self, folder: Path) -> Outcome:
         """Judge a sealed run; raises BundleError where it is damaged."""
 
 
@@ -94,14 +94,14 @@ def runs_directory(override: Path | None) -> Path:
 
 
 def list_runs(
-    runs: Path, judge: Judge | None = None, *, is_wanted: Callable[[RunSummary], bool] | None = None
+    runs: Path, assess: Assessor | None = None, *, is_wanted: Callable[[RunSummary], bool] | None = None
 ) -> tuple[RunSummary, ...]:
     """List all runs, newest first; an absent folder holds none.
 
     Args:
         runs: Where runs are kept.
-        judge: Asked what each sealed run came to that is not kept yet; None: that is left out.
-        is_wanted: Which runs are meant, by what is known without judging them; None: all.
+        assess: Assesses each sealed run whose outcome is not kept yet; None: runs have no outcome then.
+        is_wanted: Selects runs by what is known without reading their results; None: all.
 
     Raises:
         BundleError: the folder cannot be read.
@@ -118,9 +118,9 @@ def list_runs(
             key=lambda run: (run.started_utc, run.run_id),
             reverse=True,
         )
-        if judge is None:
+        if assess is None:
             return tuple(wanted)
-        return tuple(_judged(runs, wanted, {entry.run_id: entry for entry in entries}, judge, kept))
+        return tuple(_assessed(runs, wanted, {entry.run_id: entry for entry in entries}, assess, kept))
 
     catalog = catalog_of(runs)
     if catalog is None:
@@ -140,35 +140,35 @@ def list_runs(
         return listed(None)
 
 
-def _judged(
-    runs: Path, found: Sequence[RunSummary], entries: dict[str, Entry], judge: Judge, kept: KeptList | None
+def _assessed(
+    runs: Path, found: Sequence[RunSummary], entries: dict[str, Entry], assess: Assessor, kept: KeptList | None
 ) -> Iterator[RunSummary]:
     """Fill in what the sealed runs came to."""
-    known = {} if kept is None else kept.judged(judge.version)
+    known = {} if kept is None else kept.outcomes(assess.version)
     for run in found:
         if run.state != SEALED:
             yield run
             continue
         entry = entries[run.run_id]
-        came_to = known.get((entry.seal, entry.owner))
-        if came_to is None:
+        outcome = known.get((entry.seal, entry.owner))
+        if outcome is None:
             try:
-                came_to = _judge(runs / run.run_id, entry, judge, kept)
+                outcome = _assess(runs / run.run_id, entry, assess, kept)
             except (BundleError, OSError):
                 yield msgspec.structs.replace(run, state=DAMAGED, exit_code=None)
                 continue
-        yield msgspec.structs.replace(run, exit_code=came_to.exit_code, head=came_to.head, trust=came_to.trust)
+        yield msgspec.structs.replace(run, exit_code=outcome.exit_code, head=outcome.head, trust=outcome.trust)
 
 
-def _judge(folder: Path, entry: Entry, judge: Judge, kept: KeptList | None) -> CameTo:
+def _assess(folder: Path, entry: Entry, assess: Assessor, kept: KeptList | None) -> Outcome:
     """Judge the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
     with open_folder(folder) as opened:
         if (seal_of(opened.place), opened.owner) != (entry.seal, entry.owner):
             raise BundleError(f"{folder}: another was put in its place")
-        came_to = judge(opened.place)
+        outcome = assess(opened.place)
         if kept is not None and entry.seal and opened.is_fixed():
-            kept.keep(opened, judge.version, came_to)
-    return came_to
+            kept.keep(opened, assess.version, outcome)
+    return outcome
 
 
 def _entries(runs: Path, names: Iterable[str]) -> Iterator[Entry]:
@@ -207,12 +207,12 @@ def _entry(opened: OpenedFolder) -> Entry | None:
     )
 
 
-def _summary(entry: Entry, said: Remarks) -> RunSummary:
+def _summary(entry: Entry, remarks: Remarks) -> RunSummary:
     return RunSummary(
         run_id=entry.run_id,
-        name=said.name,
-        tags=said.tags,
-        note=said.note,
+        name=remarks.name,
+        tags=remarks.tags,
+        note=remarks.note,
         load=entry.load,
         command=entry.command,
         target=", ".join(entry.targets),
@@ -326,7 +326,7 @@ def take_name(name: str, keeper: Path) -> list[str]:
     runs = keeper.parent
     others = [id_ for id_ in _named(name, runs, _folders(runs)) if id_ != keeper.name]
     for id_ in others:
-        change_remarks(runs / id_, lambda said: msgspec.structs.replace(said, name=None))
+        change_remarks(runs / id_, lambda text: msgspec.structs.replace(text, name=None))
     return others
 
 

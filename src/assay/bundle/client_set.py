@@ -103,7 +103,7 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
         if (self.address is None) != (self.way is not ReachedBy.SSH):
             raise ValueError("a client has an address of ssh if it was reached by that")
         for word in (self.address, self.user):
-            if word is not None and not can_be_said(word):
+            if word is not None and not is_plain_word(word):
                 raise ValueError(f"{word[:LONGEST_NAME]!r} is no address, or user, of ssh")
 
 
@@ -187,7 +187,7 @@ def is_client_name(name: str) -> bool:
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None and ".." not in name
 
 
-def can_be_said(word: str) -> bool:
+def is_plain_word(word: str) -> bool:
     """Whether an address or a user of ssh can stand in a command line as it is: no option, nothing that a shell obeys."""
     return len(word) <= _LONGEST_WORD and _WORD.fullmatch(word) is not None
 

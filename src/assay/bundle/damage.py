@@ -13,7 +13,7 @@ _PANIC = "PanicException"
 
 
 @contextlib.contextmanager
-def damage_told(path: Path) -> Iterator[None]:
+def report_damage(path: Path) -> Iterator[None]:
     """Say of what fails inside that the run at `path` is damaged.
 
     Tables and events have been held to what each can be; what they can be together is for the arithmetic to find out.

@@ -33,7 +33,7 @@ CATALOG = "catalog.sqlite"
 
 _FOLDER = "catalogs"
 """In the cache folder, of runs of several users."""
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SQLITE_FILES = ("", "-wal", "-shm", "-journal")
 """What SQLite opens, by what it adds to the name."""
 
 _APPLICATION_ID = 0x61737361
@@ -74,7 +74,7 @@ class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
     trust: str
 
 
-class CameTo(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What judging a sealed run came to, in short."""
 
     exit_code: int
@@ -107,9 +107,9 @@ def catalog_of(runs: Path) -> Path | None:
     """Say where this user's catalog of a folder of runs is, or would be; None: no place would be this user's own."""
     with contextlib.suppress(OSError, InputError):
         resolved = own_files.safe_folder(runs)
-        beside = resolved / CATALOG
-        if resolved.stat().st_uid == os.geteuid() and _is_own(beside) and _is_catalog(beside):
-            return beside
+        catalog = resolved / CATALOG
+        if resolved.stat().st_uid == os.geteuid() and _is_own(catalog) and _is_catalog(catalog):
+            return catalog
     with contextlib.suppress(OSError, InputError):
         name = hashlib.sha256(os.fsencode(runs.resolve())).hexdigest()
         path = own_files.make_safe_folder(xdg.caches() / _FOLDER) / f"{name}.sqlite"
@@ -119,7 +119,7 @@ def catalog_of(runs: Path) -> Path | None:
 
 def _is_own(catalog: Path) -> bool:
     """Whether all that SQLite would open of a catalog in a safe folder is this user's own, or not there."""
-    for ending in _BESIDE:
+    for ending in _SQLITE_FILES:
         path = catalog.with_name(catalog.name + ending)
         with contextlib.suppress(FileNotFoundError):
             facts = path.lstat()
@@ -179,17 +179,17 @@ class KeptList:
         rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
 
-    def judged(self, version: str) -> dict[tuple[str, int], CameTo]:
+    def outcomes(self, version: str) -> dict[tuple[str, int], Outcome]:
         """Give what judging came to, by the seals of the runs and their owners; raises sqlite3.Error."""
         rows = self._database.execute("SELECT seal, owner, came_to FROM judged WHERE version = ?", (version,))
         try:
-            return {(seal, owner): msgspec.json.decode(came_to, type=CameTo) for seal, owner, came_to in rows}
+            return {(seal, owner): msgspec.json.decode(outcome, type=Outcome) for seal, owner, outcome in rows}
         except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
             raise sqlite3.DatabaseError(str(error)) from error
 
-    def keep(self, run: OpenedFolder, version: str, came_to: CameTo) -> None:
+    def keep(self, run: OpenedFolder, version: str, outcome: Outcome) -> None:
         """Keep what judging a run came to; raises sqlite3.Error."""
-        text = msgspec.json.encode(came_to).decode()
+        text = msgspec.json.encode(outcome).decode()
         self._database.execute(
             "INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", (seal_of(run.place), run.owner, version, text)
         )

@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
+from assay.bundle.sidecar import alone, replace_sidecar, to_change
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
 from assay.ownership import is_own_folder
@@ -122,7 +122,7 @@ def add_mark(folder: Path, mark: KeptMark) -> None:
         except ValueError as error:
             raise InputError(f"{folder.name}: {error}") from error
         try:
-            replace_beside(held, MARKS, msgspec.json.format(msgspec.json.encode(after), indent=2))
+            replace_sidecar(held, MARKS, msgspec.json.format(msgspec.json.encode(after), indent=2))
         except OSError as error:
             raise RunError(
                 f"{folder / MARKS}: could not be written: {reason_of(error)}. The marks of the run are as they were before"

@@ -24,5 +24,7 @@ def stream_until_ns(stream: Stream) -> int:
     return _until_ns(stream.events, last_s)
 
 
-def _until_ns(told: Iterable[Event], last_s: float | None) -> int:
-    return max(0, round((last_s or 0.0) * _NS_PER_S), *(event.t_ns for event in told if not isinstance(event, Hello)))
+def _until_ns(recorded: Iterable[Event], last_s: float | None) -> int:
+    return max(
+        0, round((last_s or 0.0) * _NS_PER_S), *(event.t_ns for event in recorded if not isinstance(event, Hello))
+    )

@@ -62,15 +62,15 @@ def write_original(folder: Path, original: Original) -> None:
 
 def original_of(about: bytes, text: bytes) -> Original:
     """Put what both files hold together; raises ValueError where they do not belong together."""
-    told = decode(about, _About)
-    if told.schema != _SCHEMA:
-        raise ValueError(f"the schema of {ABOUT} is {told.schema!r}, and this Assay reads {_SCHEMA}")
-    if hashlib.sha256(text).hexdigest() != told.sha256:
+    words = decode(about, _About)
+    if words.schema != _SCHEMA:
+        raise ValueError(f"the schema of {ABOUT} is {words.schema!r}, and this Assay reads {_SCHEMA}")
+    if hashlib.sha256(text).hexdigest() != words.sha256:
         raise ValueError(f"{ORIGINAL} has another hash than {ABOUT} says")
     return Original(
-        tool=told.tool,
-        machine=told.machine,
-        file_name=told.file_name,
+        tool=words.tool,
+        machine=words.machine,
+        file_name=words.file_name,
         text=text.decode(),
-        timezone=told.timezone,
+        timezone=words.timezone,
     )

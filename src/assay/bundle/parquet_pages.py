@@ -27,13 +27,13 @@ _TYPES: Final[Mapping[type[pl.DataType], tuple[int, int]]] = {
 """Physical type in the file, and bytes of a value in memory (of a text, its view)."""
 
 
-def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> int:
+def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], optional: Collection[str] = frozenset()) -> int:
     """Say how much memory a table takes: its values, and the pages that they come from.
 
     Args:
         data: The whole file.
         columns: What it must hold, in order.
-        may_lack: Those of them that it may lack; they are counted nonetheless.
+        optional: Columns that may be absent; they are counted nonetheless.
 
     Raises:
         ValueError: it is no Parquet file, holds other columns, or its parts contradict each other.
@@ -45,7 +45,7 @@ def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Co
     if length > end - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
     footer = _Thrift(data, end - length, end).read()
-    leaves = _check_schema(_list(footer, 2), columns, may_lack)
+    leaves = _check_schema(_list(footer, 2), columns, optional)
     groups = _list(footer, 4)
     rows = [_count(group, 3) for group in groups]
     if sum(rows) != _count(footer, 3):
@@ -54,11 +54,11 @@ def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Co
     return sum(rows) * row_bytes + sum(_of_group(data, group, leaves) for group in groups)
 
 
-def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType], may_lack: Collection[str]) -> int:
+def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType], optional: Collection[str]) -> int:
     """Refuse other columns than those wanted, in name, order or type, and any that are nested; how many there are."""
     leaves = [_struct(leaf) for leaf in schema[1:]]
     found = [leaf.get(4) for leaf in leaves]
-    columns = {name: kind for name, kind in columns.items() if name not in may_lack or name.encode() in found}
+    columns = {name: kind for name, kind in columns.items() if name not in optional or name.encode() in found}
     if missing := [name for name in columns if name.encode() not in found]:
         raise ValueError(f"column '{missing[0]}' is missing")
     if found != [name.encode() for name in columns]:
@@ -79,11 +79,11 @@ def _of_group(data: bytes, group: Any, columns: int) -> int:
 
 def _of_chunk(data: bytes, chunk: dict[int, Any], rows: int) -> int:
     """Sum up the pages of one column of a row group."""
-    told = _struct(chunk.get(3))
-    if 1 in chunk or _count(told, 5) != rows:
+    text = _struct(chunk.get(3))
+    if 1 in chunk or _count(text, 5) != rows:
         raise ValueError("a column of it contradicts its footer")
-    at = min(_count(told, place) for place in (9, 11) if place in told or place == 9)
-    end = at + _count(told, 7)
+    at = min(_count(text, place) for place in (9, 11) if place in text or place == 9)
+    end = at + _count(text, 7)
     if not len(_MAGIC) <= at <= end <= len(data):
         raise ValueError("a column of it lies outside the file")
     values = size_bytes = 0

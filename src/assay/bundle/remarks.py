@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
+from assay.bundle.sidecar import alone, replace_sidecar, to_change
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
 
@@ -116,10 +116,10 @@ def remarks_of(folder: Path) -> Remarks:
         return NOTHING
 
 
-def write_remarks(folder: Path, said: Remarks) -> None:
+def write_remarks(folder: Path, notes: Remarks) -> None:
     """Replace what is said of a run, durably; raises RunError if it cannot be written, and then the old is untouched."""
     try:
-        replace_beside(folder, REMARKS, msgspec.json.format(msgspec.json.encode(said), indent=2))
+        replace_sidecar(folder, REMARKS, msgspec.json.format(msgspec.json.encode(notes), indent=2))
     except OSError as error:
         raise RunError(
             f"{folder / REMARKS}: could not be written: {reason_of(error)}. What is said of the run is as it was before"

@@ -369,8 +369,8 @@ class RunBundle:
         if isinstance(self._head, Manifest):
             names = {*self._head.files, files.MANIFEST, files.SEAL}
             beside = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
-            said = [name for name, is_there in beside.items() if is_there and name not in names]
-            return (*self._head.files, files.MANIFEST, files.SEAL, *said)
+            parts = [name for name, is_there in beside.items() if is_there and name not in names]
+            return (*self._head.files, files.MANIFEST, files.SEAL, *parts)
         there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
         return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
 

@@ -167,15 +167,15 @@ _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+|\.\.\.)\]")
 _FIELD = re.compile(r"field `([^`]+)`")
 
 
-def _misfit(said: str, source: str, lines: Lines) -> FrontEndError:
+def _misfit(text: str, source: str, lines: Lines) -> FrontEndError:
     """Give msgspec's words with the line that they are of."""
-    at = _AT.search(said)
+    at = _AT.search(text)
     path: Path = ()
     for name, index in _STEP.findall(at["path"] if at else ""):
         if index == "...":
             break
         path = (*path, int(index) if index else name)
-    words = said[: at.start()] if at else said
+    words = text[: at.start()] if at else text
     if field := _FIELD.search(words):
         path = (*path, field[1])
     label = ".".join(str(step) for step in path if isinstance(step, str))

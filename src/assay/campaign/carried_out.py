@@ -76,7 +76,7 @@ class MeasuredCampaign:
         *,
         overwritten: Overwritten | None,
         runs: Path,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         tick: Callable[[str, float | None, str], None],
     ) -> None:
         """Begin it in the journal, or go on with it.
@@ -86,7 +86,7 @@ class MeasuredCampaign:
             journal: Open, and this process's alone.
             overwritten: The device; None: a loop file.
             runs: Where runs are kept.
-            say: Tells the user of what went on, in a line.
+            report: Prints a line about the progress.
             tick: Tells the user of what goes on: its words, the seconds since it began (None: it begins), and how long the
                 rest will take.
 
@@ -94,7 +94,7 @@ class MeasuredCampaign:
             InputError: the journal is that of another campaign, or of another device.
         """
         self._campaign, self._journal, self._runs = campaign, journal, runs
-        self._overwritten, self._say, self._tick = overwritten, say, tick
+        self._overwritten, self._report, self._tick = overwritten, report, tick
         self._fill_holes: Callable[[], None] | None = None
         """Of the loop file; None: the campaign has a device."""
         self._retried: set[int] = set()
@@ -102,7 +102,7 @@ class MeasuredCampaign:
         if begun is not None and begun.campaign != campaign and not journal.measured():
             # Its file was put right before anything was measured: what was begun is taken away, and forgotten.
             for line in take_away(journal, own_names(overwritten)):
-                say(line)
+                report(line)
             journal.forget()
             begun = None
         if begun is None:
@@ -141,7 +141,7 @@ class MeasuredCampaign:
             if self._journal.begun is None:
                 self._journal.append(self._first)
             for line in take_away(self._journal, own_names(self._overwritten)):
-                self._say(line)
+                self._report(line)
             self._adopt()
             slots = self.waiting(retry=retry)
             if not slots:
@@ -177,7 +177,7 @@ class MeasuredCampaign:
                         slot=marks[mark], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
                     )
                 )
-                self._say(f"{run.run_id}: kept by an earlier start, and counted")
+                self._report(f"{run.run_id}: kept by an earlier start, and counted")
 
     def _is_own(self, run_id: str) -> bool:
         """Whether this user made a run: its tags anybody can have written who can write to the folder of the runs."""
@@ -210,7 +210,7 @@ class MeasuredCampaign:
         if loop is None:
             raise InputError("neither [loop] nor --destroy-data says where to measure")
         with loop_image.loop_folder(loop, self._campaign.name) as folder:
-            self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
+            self._report(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
             image = loop_image.make_image(folder, loop, self._journal)
             self._fill_holes = functools.partial(loop_image.fill_holes, folder, image, loop)
             try:
@@ -223,7 +223,7 @@ class MeasuredCampaign:
             finally:
                 loop_image.detach(image)
                 if not loop_image.remove_image(folder, image):
-                    self._say(
+                    self._report(
                         f"{folder.path / image.name} is not the file that was made, or has further names: it stays"
                     )
 
@@ -284,7 +284,7 @@ class MeasuredCampaign:
             if mounts_on(place):
                 raise
             self._journal.append(SlotFailed(slot=slot.number, why=str(error)))
-            self._say(f"{words}: {error}")
+            self._report(f"{words}: {error}")
             return True
         if document is None:
             return False

@@ -139,11 +139,11 @@ def node_of(identity: DeviceIdentity) -> BlockNode | None:
 def loop_status(descriptor: int) -> LoopStatus | None:
     """Ask an open loop device what is behind it; None: nothing, or it is none."""
     try:
-        told = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS.size))
+        text = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS.size))
     except OSError:
         return None
     # The kernel's encoding of a device number is that of the C library (new_encode_dev).
-    return LoopStatus(*_STATUS.unpack(told))
+    return LoopStatus(*_STATUS.unpack(text))
 
 
 def loop_status_of(name: str) -> LoopStatus | None:

@@ -173,7 +173,7 @@ def uses(tree: SystemTree, blocks: BlockMap, name: str) -> Iterator[str]:
     for sharer in sharers:
         why = f" ({sharer.why})" if sharer.why else ""
         numbers = blocks.names_of(sharer)
-        for use in (*_carried(tree, numbers, mounts), *_above(blocks, sharer, numbers)):
+        for use in (*_uses(tree, numbers, mounts), *_above(blocks, sharer, numbers)):
             yield f"{use[0]}{why} {use[1]}"
     files = blocks.files(sharers)
     yield from _swap_files(tree, files)
@@ -188,7 +188,7 @@ def uses(tree: SystemTree, blocks: BlockMap, name: str) -> Iterator[str]:
         time.sleep(_PAUSE_S)
 
 
-def _carried(
+def _uses(
     tree: SystemTree, numbers: Mapping[str, str], mounts: Collection[tuple[Mount, str]]
 ) -> Iterator[tuple[str, str]]:
     """File systems and swap: which device, and what of it."""

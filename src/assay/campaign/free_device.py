@@ -66,29 +66,29 @@ def _check(node: BlockNode, over: Collection[str], own: Collection[str], claims:
                 os.close(claim)
             else:
                 claims.callback(os.close, claim)
-    carried = _signatures(tree, node.name)
-    others = [each for each in carried if each.uuid not in own or not each.uuid]
+    signatures = _signatures(tree, node.name)
+    others = [each for each in signatures if each.uuid not in own or not each.uuid]
     unnamed = sorted({each.type for each in others if each.type not in over})
     if unnamed:
         raise InputError(
             f"{node.path} carries {', '.join(unnamed)}. Nothing is written to it. If all of that may be destroyed, say so: "
             f"--destroy-data {node.path} {' '.join(f'--over {each}' for each in unnamed)}"
         )
-    absent = sorted(set(over) - {each.type for each in carried})
+    absent = sorted(set(over) - {each.type for each in signatures})
     if absent and not own:
         raise InputError(
             f"--over {absent[0]}: {node.path} does not carry that, so it may be another device than you mean. Nothing is "
             "written to it"
         )
-    if why := next(_in_use_by_another_way(tree, blocks, sharers, carried), None):
+    if why := next(_in_use_by_another_way(tree, blocks, sharers, signatures), None):
         raise InputError(f"{node.path} {why}. Nothing is written to it")
 
 
 def _in_use_by_another_way(
-    tree: SystemTree, blocks: BlockMap, sharers: Collection[Sharer], carried: Collection[Signature]
+    tree: SystemTree, blocks: BlockMap, sharers: Collection[Sharer], signatures: Collection[Signature]
 ) -> Iterator[str]:
     """Say which device in use carries what this one does: an overlay, a network or a second cable may lead to both."""
-    uuids = {each.uuid: each.type for each in carried if each.uuid}
+    uuids = {each.uuid: each.type for each in signatures if each.uuid}
     if not uuids:
         return
     asked = {sharer.name for sharer in sharers}
@@ -96,10 +96,10 @@ def _in_use_by_another_way(
         if name in asked:
             continue
         try:
-            carried_there = _carried_by(name)
+            found_there = _signatures_of(name)
         except OSError:  # such as a disk of the host in a container: no node leads to it
             continue
-        for uuid in (each.uuid for each in carried_there):
+        for uuid in (each.uuid for each in found_there):
             if uuid in uuids:
                 yield (
                     f"carries the {uuids[uuid]} {uuid}, and so does {name}, which is in use: it may be the same storage. If"
@@ -111,10 +111,10 @@ def _signatures(tree: SystemTree, name: str) -> list[Signature]:
     """Name what a device and its partitions carry."""
     folder = f"{BLOCK}/{name}"
     parts = [each for each in tree.names(folder) if tree.at(f"{folder}/{each}/partition").exists()]
-    return [found for each in (name, *parts) for found in _carried_by(each)]
+    return [found for each in (name, *parts) for found in _signatures_of(each)]
 
 
-def _carried_by(name: str) -> list[Signature]:
+def _signatures_of(name: str) -> list[Signature]:
     """Name what a device by itself carries; raises RunError where its node is another's."""
     descriptor = _opened(name, os.O_RDONLY)
     try:

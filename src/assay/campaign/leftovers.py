@@ -143,7 +143,7 @@ def scheduler_found(disk: str) -> SchedulerFound | None:
 
 def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
     """Give own disks the scheduler that the campaign found there, and say so of each."""
-    told = []
+    parts = []
     first = {
         (line.disk, line.diskseq, line.boot_id): line
         for line in reversed(journal.lines)
@@ -155,8 +155,8 @@ def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
             continue
         if scheduler_of(line.disk) not in {None, line.scheduler}:
             set_scheduler(line.disk, line.scheduler)
-            told.append(f"{scheduler_file(line.disk)}: {line.scheduler} again, as it was before the campaign")
-    return told
+            parts.append(f"{scheduler_file(line.disk)}: {line.scheduler} again, as it was before the campaign")
+    return parts
 
 
 def _diskseq(disk: str) -> int | None:

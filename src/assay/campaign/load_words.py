@@ -66,8 +66,8 @@ def check_words(words: Sequence[str], place: str, text: str, text_place: str) ->
             try:
                 _look(front_end(words[0]), put_in, cell)
             except AssayError as error:
-                said = str(error).replace(str(cell), place).replace(given, text_place)
-                raise InputError(said) from error
+                message = str(error).replace(str(cell), place).replace(given, text_place)
+                raise InputError(message) from error
 
 
 @contextlib.contextmanager

@@ -39,7 +39,9 @@ _KNOWN: Final = {
     ),
 }
 _VALUE = re.compile(r"[A-Za-z0-9_^+:,=.%-]{1,500}", re.ASCII)
-_ELSEWHERE = frozenset({"device", "file", "name", "logdev", "rtdev", "uuid", "UUID", "LABEL", "PARTUUID", "PARTLABEL"})
+_REFUSED_KEYS = frozenset(
+    {"device", "file", "name", "logdev", "rtdev", "uuid", "UUID", "LABEL", "PARTUUID", "PARTLABEL"}
+)
 """Keys of values that name other devices or files, or what the campaign knows its own file system by."""
 
 
@@ -86,7 +88,7 @@ def _listed(known: _Known) -> str:
 
 def _check(value: str) -> None:
     keys = {part.partition("=")[0] for part in value.split(",")} if "=" in value or "," in value else {value}
-    if not _VALUE.fullmatch(value) or value.startswith("-") or (keys & _ELSEWHERE):
+    if not _VALUE.fullmatch(value) or value.startswith("-") or (keys & _REFUSED_KEYS):
         raise InputError(f"'{value}' may name another device or file; mkfs is given the campaign's own alone")
 
 

@@ -39,7 +39,7 @@ _KEEPS_BLOCKS: Final = {"ext4": "nodiscard", "xfs": "-K", "btrfs": "-K"}
 _PATIENCE_S, _PAUSE_S = 60.0, 0.2
 _SAME: Final = {"barrier=0": "nobarrier", "barrier=1": "barrier"}
 """How ext4 calls what was asked for otherwise."""
-_SAYS_NOTHING: Final = frozenset({"defaults", "rw", ""})
+_HAS_NO_MEANING: Final = frozenset({"defaults", "rw", ""})
 
 
 def make_file_system(device: HeldDevice, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
@@ -178,7 +178,7 @@ def _not_mounted_so(asked: str, known: set[str]) -> list[str]:
     return [
         f"mount option {option} is not shown by the kernel"
         for option in asked.split(",")
-        if option not in _SAYS_NOTHING
+        if option not in _HAS_NO_MEANING
         and not {option, _SAME.get(option, option)} & known
         and not any(each.startswith(f"{option}:") for each in known)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import RunError
 
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
-_LONGEST_TOLD = 500
+_LONGEST_SHOWN = 500
 
 
 def find_command(name: str) -> str | None:
@@ -58,8 +58,8 @@ def carry_out(
         pass_fds=descriptors,
     )
     if done.returncode:
-        said = " ".join((done.stderr.strip() or done.stdout.strip()).split())
-        text = f"{' '.join(words)}: exit code {done.returncode}: {said[-_LONGEST_TOLD:]}"
+        message = " ".join((done.stderr.strip() or done.stdout.strip()).split())
+        text = f"{' '.join(words)}: exit code {done.returncode}: {message[-_LONGEST_SHOWN:]}"
         for word, otherwise in (shown or {}).items():
             text = text.replace(word, otherwise)
         raise RunError(text)

@@ -42,7 +42,7 @@ from assay.cli import (
     worker,
 )
 from assay.cli.light_command import LightCommand
-from assay.cli.pipes import outlive_readers, say, widen_terminal
+from assay.cli.pipes import echo, outlive_readers, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
@@ -75,7 +75,7 @@ for group, commands in GROUPS.items():
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"assay {__version__}")
+        echo(f"assay {__version__}")
         raise typer.Exit
 
 
@@ -134,4 +134,4 @@ def _run() -> int:
 
 def _print_error(text: str, error: BaseException) -> None:
     for line in (text, *getattr(error, "__notes__", ())):
-        say(f"assay: {line}", err=True)
+        echo(f"assay: {line}", err=True)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.cli.in_turns import MeasuredInTurns
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.compare.arms import Arm
@@ -74,14 +74,14 @@ class CellsAlone:
         if not cells:
             return True
         rounds = rounds_again(len(self._series.found[0]))
-        say(
+        echo(
             f"to be checked, and measured again in {rounds} rounds of {'it' if len(cells) == 1 else 'them'} alone"
             f" (--no-check: not): {', '.join(cells)}",
             err=True,
         )
         is_whole = self._measure(cells, rounds, stops)
         for cell in cells.values():
-            self._judge(cell)
+            self._assess(cell)
         return is_whole
 
     def _measure(self, cells: "dict[str, _Alone]", rounds: int, stops: "Stops") -> bool:
@@ -93,7 +93,7 @@ class CellsAlone:
         for number, order in zip(range(1, rounds + 1), orders(len(self._sides), self._series.seed + 1), strict=False):
             begun_s = time.monotonic()
             if not self._series.has_time(longest_s):
-                say(f"the budget ends it after {number - 1} rounds of cells", err=True)
+                echo(f"the budget ends it after {number - 1} rounds of cells", err=True)
                 break
             for name, cell in cells.items():
                 place = f"cell {name}, round {number} of {rounds}"
@@ -112,7 +112,7 @@ class CellsAlone:
                 document = None if stops.count else self._series.one(side, cell.commands[side], place, stops)
             except RunError as error:
                 cell.failed = str(error)
-                say(f"{place}: {error}", err=True)
+                echo(f"{place}: {error}", err=True)
                 return True
             if document is None:
                 return False
@@ -121,9 +121,9 @@ class CellsAlone:
             cell.found[side].append(document)
         return True
 
-    def _judge(self, cell: "_Alone") -> None:
+    def _assess(self, cell: "_Alone") -> None:
         """Say what became of a cell, in each test in which it stood out."""
-        from assay.compare.surfaces.cells_again import RoundsAgain, judged_again, not_again
+        from assay.compare.surfaces.cells_again import RoundsAgain, not_again, verdict_again
 
         rounds = RoundsAgain(first=len(self._series.found[0]), new=len(cell.found[0]), ended_by=cell.failed)
         if not rounds.new:
@@ -132,7 +132,7 @@ class CellsAlone:
             return
         new = self._compared(cell.found)[1]
         for odd in cell.odd:
-            self._keep(odd, judged_again(odd, new, rounds))
+            self._keep(odd, verdict_again(odd, new, rounds))
         for side, documents in enumerate(cell.found):
             self._new[side] += documents
 

@@ -56,15 +56,15 @@ def claims(
         claimed.tables[name] = read_table(path, name)
     from assay.claims.judged import to_json
     from assay.claims.judging import exit_code, judge_claims
-    from assay.cli.pipes import say
+    from assay.cli.pipes import echo
     from assay.console import console
     from assay.report.claims_text import markdown_table, render_claims
 
     found = judge_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
     if json:
-        say(to_json(found))
+        echo(to_json(found))
     elif markdown:
-        say("\n".join(markdown_table(found)))
+        echo("\n".join(markdown_table(found)))
     else:
         render_claims(found, console())
     raise typer.Exit(exit_code(found, is_strict=strict))

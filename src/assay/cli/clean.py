@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def clean(
@@ -41,15 +41,15 @@ def clean(
 
     with contextlib.suppress(InputError):  # no leader can have made one either
         for line in remove_left(scratch_place()):
-            say(line)
+            echo(line)
     for directory in found:
         for line in itertools.chain(
             remove_left(directory.parent, directory.name), remove_sets(directory, keep_kept=keep_kept)
         ):
-            say(line)
+            echo(line)
     with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
-        if told := told_of(clients_folder()):
-            say(told, err=True)
+        if text := told_of(clients_folder()):
+            echo(text, err=True)
 
 
 def _remove_kept(age: str) -> None:
@@ -60,8 +60,8 @@ def _remove_kept(age: str) -> None:
     from assay.units import parse_seconds
 
     folder = clients_folder()
-    came_to = list(remove_older(folder, parse_seconds(age)))
-    for line, _ in came_to or [(f"{folder}: nothing is kept there", False)]:
-        say(line)
-    if any(is_failure for _, is_failure in came_to):
+    removed = list(remove_older(folder, parse_seconds(age)))
+    for line, _ in removed or [(f"{folder}: nothing is kept there", False)]:
+        echo(line)
+    if any(is_failure for _, is_failure in removed):
         raise RunError(f"{folder}: not all that is older was removed; the lines above say why")

@@ -99,7 +99,7 @@ def of_clients(clients: "ClientsAsked | None") -> Iterator[None]:
     if clients is None:
         yield
         return
-    from assay.targets import elsewhere
+    from assay.targets import remote_directories
 
-    with elsewhere():
+    with remote_directories():
         yield

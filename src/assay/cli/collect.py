@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.collecting import Collected
@@ -53,7 +53,7 @@ def collect(
     of_run = bundle.client_set()
     if of_run is None:
         raise InputError(f"collect: {bundle.run_id} was measured by one machine; all that it recorded is in the run")
-    said = {
+    by_text = {
         "hosts": hosts,
         "join": join,
         "clients": clients,
@@ -61,7 +61,7 @@ def collect(
         "interface": interface,
         "ssh_user": ssh_user,
     }
-    asked = clients_of(said)
+    asked = clients_of(by_text)
     if asked is None:
         raise InputError(
             "collect: name the clients with --hosts, by the names that they had in the run"
@@ -69,32 +69,32 @@ def collect(
         )
     from assay.cluster.recalling import recall
 
-    found = recall(bundle, asked, runs_directory(runs), lambda text: say(text, err=True))
-    _tell(found, bundle.run_id, as_json=json)
+    found = recall(bundle, asked, runs_directory(runs), lambda text: echo(text, err=True))
+    _print_collected(found, bundle.run_id, as_json=json)
     raise typer.Exit(1 if found.failed else 0)
 
 
-def _tell(found: "Collected", of: str, *, as_json: bool) -> None:
+def _print_collected(found: "Collected", of: str, *, as_json: bool) -> None:
     """Say what came of it."""
     import msgspec
 
     from assay.outward import json_text
 
     for text in found.remarks:
-        say(text, err=True)
+        echo(text, err=True)
     if as_json:
-        told = {
+        by_text = {
             "run": found.bundle.run_id,
             "collected": found.clients,
             "whole": found.whole,
             "failed": found.failed,
         }
-        say(json_text(msgspec.json.encode(told).decode()))
+        echo(json_text(msgspec.json.encode(by_text).decode()))
         return
     for name in found.clients:
-        say(f"{name}: collected")
+        echo(f"{name}: collected")
     for name in found.whole:
-        say(f"{name}: is whole in {of} already")
+        echo(f"{name}: is whole in {of} already")
     for name, reason in found.failed.items():
-        say(f"{name}: {reason}")
-    say(f"'assay show {found.bundle.run_id}' has the numbers")
+        echo(f"{name}: {reason}")
+    echo(f"'assay show {found.bundle.run_id}' has the numbers")

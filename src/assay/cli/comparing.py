@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,9 +93,9 @@ class ComparisonFiles:
         """Write them, and give their paths."""
         if not self.is_any:
             return
-        from assay.bundle.damage import damage_told
+        from assay.bundle.damage import report_damage
 
-        with damage_told(Path("one of the runs that are compared")):
+        with report_damage(Path("one of the runs that are compared")):
             yield from self._written(found, arms, gated, runs)
 
     def _written(
@@ -199,10 +199,10 @@ def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
     from assay.analysis.imported import size_pairs_told
     from assay.analysis.two_sizes import size_pairs
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
 
     first = open_run(arm.documents[0].run.bundle, runs)
-    with damage_told(first.path):
+    with report_damage(first.path):
         original = first.original()
         return size_pairs(first.plan) if original is None else size_pairs_told(original)
 
@@ -233,23 +233,23 @@ def print_comparison(
 
     It is 1 where a gate is violated, and unless `allow_undecided` where one is undecided.
     """
-    from assay.compare.gate import GateState, judge
+    from assay.compare.gate import GateState, check_gates
     from assay.outward import json_text
     from assay.report import comparison_text
 
-    gated = judge(gates, found)
+    gated = check_gates(gates, found)
     _check_headline(found)
     if json:
         import msgspec
 
-        say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     else:
         write = comparison_text.markdown if markdown else comparison_text.lines
         differ = [_differences(arms[0], arm, runs) for arm in arms[1:]]
-        say("\n".join(write(found, differ, gated)).rstrip("\n"))
+        echo("\n".join(write(found, differ, gated)).rstrip("\n"))
     for path in files.write(found, arms, gated, runs):
         _show_progress("")
-        say(path, err=json or markdown)
+        echo(path, err=json or markdown)
     failing = {GateState.VIOLATED} if allow_undecided else {GateState.VIOLATED, GateState.UNDECIDED}
     return int(any(one.state in failing for one in gated))
 
@@ -271,10 +271,10 @@ def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ..
     """Say in which facts and fields of the Plan the first run of each side differs."""
     from assay.analysis.difference import diff_runs
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
 
     if a.is_foreign or b.is_foreign:  # nobody recorded what it was, nor on what machine
         return ()
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
-    with damage_told(other.path):
+    with report_damage(other.path):
         return diff_runs(one.plan, one.facts, other.plan, other.facts)

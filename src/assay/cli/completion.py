@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 ASKED = "_ASSAY_COMPLETE"
 """Variable by which a shell asks."""
@@ -24,7 +24,7 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", h
     """Print a completion script for your shell: eval "$(assay completion bash)"."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined] # it is public, and not in __all__
 
-    say(get_completion_script(prog_name="assay", complete_var=ASKED, shell=shell.value))
+    echo(get_completion_script(prog_name="assay", complete_var=ASKED, shell=shell.value))
 
 
 def be_ready() -> None:

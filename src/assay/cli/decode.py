@@ -38,7 +38,7 @@ def decode(
     The tools are bonnie++, iozone, fio (JSON), elbencho (CSV, JSON), postmark, vdbench, io500, phoronix and dd. Facts
     that are not given are not guessed: what depends on them stays unknown.
     """
-    from assay.cli.pipes import say
+    from assay.cli.pipes import echo
     from assay.decode.decodings import decodings, to_json
     from assay.decode.given import read_given
     from assay.decode.readers import read
@@ -52,7 +52,7 @@ def decode(
         tool, figures = _imported(file, runs)
     found = decodings(tool, figures, given)
     if json_:
-        say(to_json(found))
+        echo(to_json(found))
     else:
         from assay.console import console
         from assay.report.decode_text import render

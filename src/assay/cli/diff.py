@@ -22,14 +22,14 @@ def diff(
 
     one, other = (open_run(reference, runs) for reference in (a, b))
     from assay.analysis.difference import diff_facts, diff_plans
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.bundle.scripts import name_scripts
     from assay.console import console
     from assay.report.diff_text import render
 
     for bundle in (one, other):
         bundle.check_contents()
-    with damage_told(other.path):
+    with report_damage(other.path):
         facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
         plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
     render(one.run_id, other.run_id, facts, plan, console())

@@ -36,18 +36,18 @@ def explain(
 
     from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.console import console
-    from assay.live.judging_told import document_told
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.explain.story import story
 
     out = console()
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document_told(recorded)
+        document = document_with_progress(recorded)
         if client is not None:
-            judged, recorded = client_alone(judged, recorded, client)
-        out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)
+            document, recorded = client_alone(document, recorded, client)
+        out.print(Text("\n").join(story(document, recorded, about, out.width)), soft_wrap=True)
 
 
 def _print_thresholds() -> None:

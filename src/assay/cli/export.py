@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.options import RunReference, Runs, refuse_foreign
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def export(
     and result, and summaries, for a run with repeats, a row per result over its repeats.
     """
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.errors import InputError
 
     if all(wanted is None for wanted in (charts, files, csv, parquet, xlsx, output)):
@@ -64,15 +64,15 @@ def export(
     if output is not None:
         from assay.report.archive import write_archive
 
-        say(write_archive(bundle.path, bundle.file_names(), output))
+        echo(write_archive(bundle.path, bundle.file_names(), output))
     if files is not None:
         from assay.analysis.record import read
         from assay.tools.output_files import write_into
 
-        with damage_told(bundle.path):
+        with report_damage(bundle.path):
             made = _files(read(bundle))
         for path in write_into(made, files):
-            say(path)
+            echo(path)
     if csv is not None or parquet is not None:
         _tables(bundle, csv, parquet)
     if xlsx is not None:
@@ -80,43 +80,43 @@ def export(
     if charts is not None:
         refuse_foreign("export --charts", bundle)
         from assay.analysis.record import read
-        from assay.live.judging_told import document_told
+        from assay.live.analysis_progress import document_with_progress
         from assay.report.export import PictureFormat, write_charts
         from assay.tools import registry
 
-        with damage_told(bundle.path):
+        with report_damage(bundle.path):
             recorded = read(bundle)
-            judged, pictures = document_told(recorded), PictureFormat(picture_format)
-            of_tool = registry.figures(recorded, judged)
-            for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
-                say(path)
+            document, pictures = document_with_progress(recorded), PictureFormat(picture_format)
+            of_tool = registry.figures(recorded, document)
+            for path in write_charts(recorded, document, charts, pictures, of_tool=of_tool):
+                echo(path)
 
 
 def _tables(bundle: "RunBundle", csv: Path | None, parquet: Path | None) -> None:
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
-    from assay.live.judging_told import document_told
+    from assay.bundle.damage import report_damage
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.spreadsheets import tables, write_csv, write_parquet
 
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
-        sheets = tables(recorded, document_told(recorded))
+        sheets = tables(recorded, document_with_progress(recorded))
     for folder, write in ((csv, write_csv), (parquet, write_parquet)):
         for path in write(sheets, folder) if folder is not None else ():
-            say(path)
+            echo(path)
 
 
 def _workbook(bundle: "RunBundle", xlsx: Path) -> None:
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
-    from assay.live.judging_told import document_told
+    from assay.bundle.damage import report_damage
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.output import check_file
     from assay.report.run_workbook import write_run_workbook
 
     check_file(xlsx)
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
-        say(write_run_workbook(recorded, document_told(recorded), xlsx))
+        echo(write_run_workbook(recorded, document_with_progress(recorded), xlsx))
 
 
 def _files(recorded: "RunRecord") -> "Sequence[OutputFile]":

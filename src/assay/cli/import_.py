@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, Name, Note, Runs, Tag, argv
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def import_(
@@ -43,26 +43,26 @@ def import_(
     from assay.importing import keep, originals
     from assay.outward import json_text
 
-    place, said = runs_directory(runs), remarks(name, tag, note)
+    place, text = runs_directory(runs), remarks(name, tag, note)
     zone = None if timezone is None else zone_name(timezone)
     found = [original for file in files for original in originals(file, format_, zone)]
-    if said.name is not None:
-        check_free(said.name, place)
+    if text.name is not None:
+        check_free(text.name, place)
         if len(found) > 1:
             raise InputError(
-                f"--name {said.name}: these are {len(found)} runs, and a name is of one; --tag tags them all"
+                f"--name {text.name}: these are {len(found)} runs, and a name is of one; --tag tags them all"
             )
     kept = []
     for original in found:
-        bundle = keep(original, place, argv(), said)
-        if said.name is not None:
-            take_name(said.name, bundle.path)
+        bundle = keep(original, place, argv(), text)
+        if text.name is not None:
+            take_name(text.name, bundle.path)
         of = f" of {original.machine}" if original.machine else ""
         kept.append(
             {"run_id": bundle.run_id, "tool": original.tool, "machine": original.machine, "file": original.file_name}
         )
         if not json:
-            say(bundle.run_id)
-            say(f"{original.file_name}: {original.tool}{of}, kept as {bundle.run_id}", err=True)
+            echo(bundle.run_id)
+            echo(f"{original.file_name}: {original.tool}{of}, kept as {bundle.run_id}", err=True)
     if json:
-        say(json_text(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
-    from assay.bundle.kept_list import CameTo
+    from assay.bundle.kept_list import Outcome
 
 _MANY = 10
 """Runs that take so long to judge that a word of it is due."""
@@ -54,11 +54,11 @@ def ls(
     now = dt.datetime.now().astimezone()
     is_wanted = chosen(load=load, target=target, since=since, tags=tag or (), name=name, now=now)
     place = runs_directory(runs)
-    found = list_runs(place, RunJudge(), is_wanted=is_wanted)
+    found = list_runs(place, RunAssessor(), is_wanted=is_wanted)
     if json:
-        say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     elif not found:
-        say(
+        echo(
             f"there is no such run in {place}" if any((load, target, since, tag, name)) else f"no run in {place} yet",
             err=True,
         )
@@ -68,15 +68,15 @@ def ls(
         from assay.report.run_list import lines
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        say("\n".join(lines(found, width, now)))
+        echo("\n".join(lines(found, width, now)))
 
 
-class RunJudge:
+class RunAssessor:
     """Judges runs for the list; what that needs is loaded when a run is judged."""
 
     def __init__(self) -> None:
         """Judge nothing yet."""
-        self._judged = 0
+        self._assessed = 0
 
     @functools.cached_property
     def version(self) -> str:
@@ -85,18 +85,18 @@ class RunJudge:
 
         return rules_version()
 
-    def __call__(self, folder: Path) -> "CameTo":
+    def __call__(self, folder: Path) -> "Outcome":
         """Judge a sealed run; raises BundleError where it is damaged."""
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.bundle import RunBundle
-        from assay.bundle.damage import damage_told
-        from assay.report.in_one_line import came_to
+        from assay.bundle.damage import report_damage
+        from assay.report.in_one_line import outcome_of
 
-        self._judged += 1
-        if self._judged == _MANY:
-            say("working out what the runs came to, once for each", err=True)
+        self._assessed += 1
+        if self._assessed == _MANY:
+            echo("working out what the runs came to, once for each", err=True)
         bundle = RunBundle.open(folder)
         bundle.verify()
-        with damage_told(folder):
-            return came_to(document(read(bundle)))
+        with report_damage(folder):
+            return outcome_of(document(read(bundle)))

@@ -5,12 +5,12 @@ from typing import Any
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def man(context: typer.Context) -> None:
     """Print the manual page: assay man > ~/.local/share/man/man1/assay.1."""
-    say("\n".join(page(context.find_root().command)))
+    echo("\n".join(page(context.find_root().command)))
 
 
 def page(root: Any) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def mark(
@@ -39,4 +39,4 @@ def mark(
     asked, text = take_words(words, run)
     marked = mark_now(text, asked, runs, phase) if at is None else mark_at(text, asked, runs, at, phase)
     for line in marked:
-        say(line)
+        echo(line)

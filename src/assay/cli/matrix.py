@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def matrix(
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
     shown = read_only(folder)
     if not shown.is_own:
-        say(
+        echo(
             f"{folder}: this journal was not written with your key: it is shown, and nothing is ever done by it",
             err=True,
         )
@@ -105,7 +105,7 @@ def matrix(
     outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
     if not is_whole:
-        say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
+        echo(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(lines)))
 
@@ -145,11 +145,11 @@ def _measured(
     progress = _Progress()
     with opened(folder, must_be_there=resume) as journal:
         _need_runs(journal.lines, runs)
-        carried = MeasuredCampaign(
-            campaign, journal, overwritten=overwritten, runs=runs, say=progress.say, tick=progress.tick
+        campaign_run = MeasuredCampaign(
+            campaign, journal, overwritten=overwritten, runs=runs, report=progress.report, tick=progress.tick
         )
         try:
-            return carried.carry_out(retry=retry)
+            return campaign_run.carry_out(retry=retry)
         finally:
             progress.end()
 
@@ -177,10 +177,10 @@ def _undone(folder: Path) -> None:
     is_any = False
     with Stops(), opened(folder, must_be_there=True) as journal:
         for line in put_back(journal):
-            say(line)
+            echo(line)
             is_any = True
     if not is_any:
-        say("nothing was left")
+        echo("nothing was left")
 
 
 def _need_root() -> None:
@@ -207,11 +207,11 @@ class _Progress:
         if self._line.is_terminal:
             self._line.show(f"{words}, {'mkfs' if since_s is None else f'{since_s:.0f} s'}{rest}")
         elif since_s is None:
-            say(f"{words}{rest}", err=True)
+            echo(f"{words}{rest}", err=True)
 
-    def say(self, words: str) -> None:
+    def report(self, words: str) -> None:
         self.end()
-        say(words, err=True)
+        echo(words, err=True)
 
     def end(self) -> None:
         self._line.clear()
@@ -245,7 +245,7 @@ def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
         try:
             document = answer_of(line.run_id, runs, sums_will_do=True).document
         except AssayError as error:
-            say(f"{line.run_id} is left out: {error}", err=True)
+            echo(f"{line.run_id} is left out: {error}", err=True)
             continue
         load = begun.campaign.loads[slot.load].name
         found.append(CampaignRun(cell=slot.cell, load=load, round=slot.round, document=document))
@@ -295,8 +295,8 @@ def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, patterns: "Sequ
     if json:
         import msgspec
 
-        say(json_text(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode()))
     elif csv:
-        say(matrix_text.csv_text(outcome), end="")
+        echo(matrix_text.csv_text(outcome), end="")
     else:
-        say("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))
+        echo("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))

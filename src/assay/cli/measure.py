@@ -24,7 +24,7 @@ from assay.cli.options import (
     argv,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
@@ -188,7 +188,7 @@ def measure(
     place = Path(directory) if as_toml else check_directory(directory)
     plan = native.parse(text, SOURCE, directory=place, settings={}, repeat=repeat)
     if as_toml:
-        say(text, end="")
+        echo(text, end="")
         return
     session = Session(
         argv(),

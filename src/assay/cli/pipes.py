@@ -19,7 +19,7 @@ from assay.running.stopping import is_asked
 
 _READER_LEFT = frozenset({errno.EPIPE, errno.EIO})
 """A pipe without a reader, a terminal that was hung up."""
-_ANSWER, _BESIDE = 1, 2
+_ANSWER, _MESSAGES = 1, 2
 _PIECE = 1000
 """Characters that a pipe with any room takes at once: 4 KiB."""
 _PATIENCE_MS = 250
@@ -87,9 +87,9 @@ def widen_terminal() -> None:
 
     Some programs create terminals with 0 columns; a terminal, if there is one, breaks the lines.
     """
-    told = os.environ.get("COLUMNS", "")
-    if told.isascii() and told.isdigit() and len(told) < 6:
-        columns = int(told)
+    text = os.environ.get("COLUMNS", "")
+    if text.isascii() and text.isdigit() and len(text) < 6:
+        columns = int(text)
     else:
         os.environ.pop("COLUMNS", None)
         columns = next((there for stream in (0, 1, 2) if (there := _columns(stream))), NARROWEST_COLUMNS)
@@ -104,7 +104,7 @@ def _columns(stream: int) -> int:
         return 0
 
 
-def say(words: object, *, err: bool = False, end: str = "\n") -> None:
+def echo(words: object, *, err: bool = False, end: str = "\n") -> None:
     """Print on standard output, or on standard error; at once."""
     # Not by typer: where the locale is ASCII it writes past these streams.
     stream: TextIO | None = sys.stderr if err else sys.stdout
@@ -115,11 +115,11 @@ def say(words: object, *, err: bool = False, end: str = "\n") -> None:
 
 def outlive_readers() -> None:
     """Keep standard output and standard error usable after their reader left, or if they were closed."""
-    for descriptor in (0, _ANSWER, _BESIDE):
+    for descriptor in (0, _ANSWER, _MESSAGES):
         _hold(descriptor)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
     sys.stdout = _wrapped(sys.stdout, _ANSWER)
-    sys.stderr = _wrapped(sys.stderr, _BESIDE)
+    sys.stderr = _wrapped(sys.stderr, _MESSAGES)
 
 
 def _hold(descriptor: int) -> None:

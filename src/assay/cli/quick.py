@@ -26,7 +26,7 @@ from assay.cli.options import (
     argv,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +94,7 @@ def quick(
     phase_lengths(seconds, repeat)  # refused before clients are asked to join
     asked = parse_bytes(size) if size else None
     if clients is None and wait_quiet is None:
-        look_first(place, lambda text: say(text, err=True))
+        look_first(place, lambda text: echo(text, err=True))
     with session.crew() as crew:
         if crew is None:
             sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)

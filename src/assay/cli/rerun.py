@@ -59,7 +59,7 @@ def rerun(
     from assay.bundle.remarks import remarks
     from assay.session import Session
 
-    said = remarks(name, tag, note)
+    text = remarks(name, tag, note)
     bundle = open_run(run, runs)
     if bundle.is_foreign:
         raise InputError(
@@ -89,7 +89,7 @@ def rerun(
         json=json,
         report=not no_report,
         quiet=quiet,
-        remarks=said,
+        remarks=text,
         live_json=live_json,
         require_trust=require_trust,
         wait_quiet=wait_quiet,
@@ -118,11 +118,11 @@ def _directories(plan: "Plan", clients: "ClientsAsked") -> "Mapping[str, Path] |
 
 def _ask(bundle: "RunBundle", clients: "ClientsAsked | None", *, is_answered: bool) -> None:
     """Show what a run would do, and ask whether it may; raises InputError unless it may."""
-    from assay.running.foreseen import foreseen
+    from assay.running.plan_summary import plan_summary
     from assay.tools import registry
 
     plan = bundle.plan
-    lines = list(foreseen(plan))
+    lines = list(plan_summary(plan))
     if tool := registry.maker(plan):
         settings = tool.settings_of(plan)
         lines.append(f"works by the words: assay {tool.name} {plan.origin.source}")

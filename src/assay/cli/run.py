@@ -31,7 +31,7 @@ from assay.cli.options import (
     check_commands,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
@@ -77,7 +77,7 @@ def run(
 
     text, source = suites.read(load)
     if choice := suites.choice(load):
-        say(choice, err=True)
+        echo(choice, err=True)
     plan = plan_of_file(
         text, source, directory, set_=set_, time=time, size=size, repeat=repeat, scale=scale, target=target
     )

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError, RunError
 from assay.outputs import way_to
 from assay.tools import registry
@@ -35,9 +35,9 @@ def shims(
     Files that Assay did not write are never replaced or removed.
     """
     for path in remove_shims(folder) if remove else write_shims(folder, command_in_use()):
-        say(path)
+        echo(path)
     if not remove and folder.absolute() not in map(Path, os.get_exec_path()):
-        say(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
+        echo(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
 
 
 def command_in_use() -> Path:

@@ -7,7 +7,7 @@ import typer
 
 from assay.cli.answers import answer_of, one_client, several_clients
 from assay.cli.options import Energy, Json, OneClient, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError
 
 Classic = Annotated[
@@ -54,7 +54,7 @@ def show(
     if json:
         from assay.results import to_json
 
-        say(to_json(shown.document))
+        echo(to_json(shown.document))
         return
     from assay.console import console
 
@@ -72,15 +72,15 @@ def _show_classic(run: str, runs: Path | None, client: str | None) -> None:
     from assay.analysis.client_records import record_of_client
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.tools import registry
 
     bundle = open_run(run, runs)
     if client is None and (original := bundle.original()) is not None:
-        say(original.text, end="")
+        echo(original.text, end="")
         return
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
         output = registry.output_of(recorded if client is None else record_of_client(recorded, client))
-        say(output.text(), end="")
-        say(output.beside(), end="", err=True)
+        echo(output.text(), end="")
+        echo(output.beside(), end="", err=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def tag(
@@ -39,14 +39,14 @@ def tag(
     if name:
         check_free(name, folder.parent)
     if (name, tag_, untag, note) == (None, None, None, None):
-        said = read_remarks(folder)
+        text = read_remarks(folder)
     else:
-        said = change_remarks(folder, lambda before: changed(before, name, tag_ or (), untag or (), note))
-        for before in take_name(said.name, folder) if name and said.name else ():
-            say(f"'{name}' was the name of the run {before}, and is that of {folder.name} now", err=True)
+        text = change_remarks(folder, lambda before: changed(before, name, tag_ or (), untag or (), note))
+        for before in take_name(text.name, folder) if name and text.name else ():
+            echo(f"'{name}' was the name of the run {before}, and is that of {folder.name} now", err=True)
     if json:
-        shown = {"run_id": folder.name, "name": said.name, "tags": said.tags, "note": said.note}
-        say(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode()))
+        shown = {"run_id": folder.name, "name": text.name, "tags": text.tags, "note": text.note}
+        echo(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode()))
         return
-    for what, words in (("run", folder.name), ("name", said.name), ("tags", " ".join(said.tags)), ("note", said.note)):
-        say(f"{what:<5} {one_line(words)}" if words else f"{what:<5} -")
+    for what, words in (("run", folder.name), ("name", text.name), ("tags", " ".join(text.tags)), ("note", text.note)):
+        echo(f"{what:<5} {one_line(words)}" if words else f"{what:<5} -")

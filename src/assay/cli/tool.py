@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from assay.cli import clients
 from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import TrustAsked, argv
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError
 from assay.own_files import scratch_folder
 from assay.tools import registry
@@ -69,11 +69,11 @@ class ToolCommand(LightCommand):
         tool = registry.front_end(self._tool)
         asked = take_apart(ctx.args, tool.own_options)
         if tool.help_words & set(asked.tool):
-            say(ctx.get_help())
+            echo(ctx.get_help())
             return
-        if tool.not_for_clients and asked.said_of_clients:
+        if tool.not_for_clients and asked.client_options:
             raise InputError(f"{tool.name}: {tool.not_for_clients}")
-        raise typer.Exit(tool.follow(asked.tool, AssayDoor(tool, asked)))
+        raise typer.Exit(tool.follow(asked.tool, AssayContext(tool, asked)))
 
 
 class CommandsAndTools(TyperGroup):
@@ -132,7 +132,7 @@ class CommandWords:
     note: str | None = None
     live_json: str | None = None
     """`--live-json FILE`: a line of JSON for each interval."""
-    said_of_clients: dict[str, Any] = dataclasses.field(default_factory=dict)
+    client_options: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`--hosts A,B` and its companions, as `cli/clients.py` has them."""
 
 
@@ -182,7 +182,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
             tool.append(word)
     if taken.get("require_trust", "yes") not in tuple(TrustAsked):
         raise InputError(f"--require-trust {cut(taken['require_trust'])}: write yes, or weak")
-    return CommandWords(tool=tuple(tool), said_of_clients=of_clients, **taken)
+    return CommandWords(tool=tuple(tool), client_options=of_clients, **taken)
 
 
 def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: str) -> str:
@@ -192,7 +192,7 @@ def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: 
     raise InputError(f"{name}: {missing}")
 
 
-class AssayDoor:
+class AssayContext:
     """What a tool's command line may ask for: a run, and words for the user."""
 
     def __init__(self, tool: "FrontEnd[Any]", asked: CommandWords) -> None:
@@ -206,7 +206,7 @@ class AssayDoor:
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words, files)
-        over = clients.clients_of(dict(asked.said_of_clients), self._tool.hosts(settings))
+        over = clients.clients_of(dict(asked.client_options), self._tool.hosts(settings))
         with clients.of_clients(over):
             return self._measure(self._tool.origin(words, files), settings, over)
 
@@ -216,7 +216,7 @@ class AssayDoor:
         from assay.session import Session
 
         asked = self._asked
-        said = remarks(asked.name, list(asked.tags), asked.note)
+        text = remarks(asked.name, list(asked.tags), asked.note)
         session = Session(
             argv(),
             runs=asked.runs,
@@ -226,7 +226,7 @@ class AssayDoor:
             is_strict=asked.strict,
             require_trust=asked.require_trust,
             wait_quiet=asked.wait_quiet,
-            remarks=said,
+            remarks=text,
             live_json=asked.live_json,
             clients=over,
         )
@@ -246,7 +246,7 @@ class AssayDoor:
         from assay.confinement import check_action
 
         check_action(what)
-        if self._asked.said_of_clients:
+        if self._asked.client_options:
             raise InputError(f"{self._tool.name}: {what} is done on this machine alone; leave --hosts and --join out")
 
     def say(self, text: str) -> None:

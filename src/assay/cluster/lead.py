@@ -201,7 +201,7 @@ class _Telling:
         self._count = expected if isinstance(expected, int) else len(expected)
         self._told = told
         self._said = 0
-        self._told_s = time.monotonic()
+        self._shown_s = time.monotonic()
         self._refused: dict[str, str] = {}
 
     def look(self, there: tuple[str, ...], refused: Mapping[str, str]) -> None:
@@ -214,9 +214,9 @@ class _Telling:
                 raise RunError(f"client '{name}' was refused: {reason}. Nothing was measured")
             self._told(f"a client called '{name}' was refused: {reason}")
         now_s = time.monotonic()
-        if now_s - self._told_s > (_SOON_S if len(there) != self._said else _TELL_S):
+        if now_s - self._shown_s > (_SOON_S if len(there) != self._said else _TELL_S):
             self._progress(f"{self._joined(there)}{self._still(there)}")
-            self._said, self._told_s = len(there), now_s
+            self._said, self._shown_s = len(there), now_s
 
     def all_there(self, names: tuple[str, ...]) -> None:
         """Say that it is done."""

@@ -82,16 +82,16 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), found["label"] or "*", found["metric"], found["sign"] == ">=", bound)
 
 
-def judge(gates: Sequence[Gate], comparison: "Comparison") -> tuple[Gated, ...]:
+def check_gates(gates: Sequence[Gate], comparison: "Comparison") -> tuple[Gated, ...]:
     """Hold every gate to the rows that it is about.
 
     Raises:
         InputError: there are no such rows: a gate that cannot fail is none.
     """
-    return tuple(gated for gate in gates for gated in _judge(gate, comparison))
+    return tuple(gated for gate in gates for gated in _check(gate, comparison))
 
 
-def _judge(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
+def _check(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
     rows = [(against.name, row) for against in comparison.against for row in against.rows if gate.fits(row)]
     if not rows:
         known = sorted({f"{row.label}: {row.metric}" for against in comparison.against for row in against.rows})

@@ -71,8 +71,8 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if self.upper is not None:
             return self.upper.is_memory
-        carried = {device.carries for device in self.devices}
-        bottoms = [device for device in self.devices if device.name not in carried]
+        occupied = {device.carries for device in self.devices}
+        bottoms = [device for device in self.devices if device.name not in occupied]
         return bool(bottoms) and all(
             device.is_memory or (device.name in self.backing and self.backing[device.name].is_memory)
             for device in bottoms

@@ -53,7 +53,7 @@ class AsOne:
         self._finished: dict[int, events.PhaseFinished] = {}
         """By index of a phase that is not over for all: what the last client said that finished it."""
         self._progress = FurthestBehind()
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._orders: list[events.Control] = []
 
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
@@ -75,11 +75,11 @@ class AsOne:
                 self._finish(client, event)
             case events.Progress():
                 self._advance(client, event)
-            case events.Warning() if event.text not in self._said:
-                self._said.add(event.text)
+            case events.Warning() if event.text not in self._reported:
+                self._reported.add(event.text)
                 self._display.show(msgspec.structs.replace(event, text=f"{client}: {event.text}"))
-            case events.StepDone() if not event.achieved and event.detail not in self._said:
-                self._said.add(event.detail)
+            case events.StepDone() if not event.achieved and event.detail not in self._reported:
+                self._reported.add(event.detail)
                 self._display.show(msgspec.structs.replace(event, step=f"{client}: {event.step}"))
             case events.Paused():
                 self._display.show(event)

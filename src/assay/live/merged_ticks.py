@@ -83,7 +83,7 @@ class MergedTicks:
         self._open: dict[_Key, dict[str, list[events.Interval]]] = {}
         self._newest: _Key = (-1, 0)
         self._awaited: _Voice | None = None
-        self._told: _Key = (-1, 0)
+        self._emitted: _Key = (-1, 0)
         self._end_ns = 0
         self._zero_ns: dict[int, int] = {}
         self._largest: dict[tuple[str, str, bool], int] = {}
@@ -137,19 +137,19 @@ class MergedTicks:
         places = (interval.t_ns - start_ns) / self._interval_ns
         key = (phase, max(1, math.ceil(places - _SLACK)))
         if (
-            key <= self._told
-            and self._told[0] == phase
-            and voice.reach >= self._told
+            key <= self._emitted
+            and self._emitted[0] == phase
+            and voice.reach >= self._emitted
             and self._is_newest(voice, interval)
         ):
             # It had said that tick before this came: the rest of a phase, an instant after its last place on the grid.
-            key = (phase, self._told[1] + 1)
+            key = (phase, self._emitted[1] + 1)
         self._longest[phase] = max(self._longest.get(phase, 1), round(interval.dt_ns / self._interval_ns))
         voice.reach = max(voice.reach, (phase, math.floor(places + _SLACK)))
         self._newest = max(self._newest, voice.reach)
         if self._is_newest(voice, interval):
             voice.latest = interval
-        if key <= self._told:
+        if key <= self._emitted:
             so_far = self._late.get(client, Late())
             ops = sum(one.ops for one in interval.operations)
             self._late[client] = Late(so_far.intervals + 1, so_far.ops + ops)
@@ -164,7 +164,7 @@ class MergedTicks:
 
     def flush(self) -> list[events.Interval]:
         """Give all that is left, in order: a phase or the run is over."""
-        return [self._tell(key) for key in sorted(self._open) if not self._has_joined(key)]
+        return [self._emit(key) for key in sorted(self._open) if not self._has_joined(key)]
 
     def _voice(self, client: str) -> _Voice:
         return self._voices.setdefault(client, _Voice())
@@ -179,7 +179,7 @@ class MergedTicks:
     def _due(self) -> Iterator[events.Interval]:
         while self._open and self._is_due(key := min(self._open)):
             if not self._has_joined(key):
-                yield self._tell(key)
+                yield self._emit(key)
 
     def _is_due(self, key: _Key) -> bool:
         phase, number = self._newest
@@ -193,8 +193,8 @@ class MergedTicks:
     def _has_joined(self, key: _Key) -> bool:
         """Put a tick to the next one, where a later interval holds all of its time; up to the longest interval's length."""
         phase, number = key
-        told = self._told[1] if self._told[0] == phase else 0
-        if number - told >= max(2, self._longest[phase]):
+        text = self._emitted[1] if self._emitted[0] == phase else 0
+        if number - text >= max(2, self._longest[phase]):
             return False
         later = sorted(each for each in self._open if each[0] == phase and each[1] > number)
         begin_ns = (number - 1 + _SLACK) * self._interval_ns
@@ -210,17 +210,17 @@ class MergedTicks:
                 into[client] = parts + into.get(client, [])
         return spans
 
-    def _tell(self, key: _Key) -> events.Interval:
+    def _emit(self, key: _Key) -> events.Interval:
         parts = self._open.pop(key)
         phase = key[0]
-        if phase != self._told[0]:
+        if phase != self._emitted[0]:
             self._end_ns, self._largest = 0, {}
             self._recent.clear()
         end_ns = max(self._end_of(key, parts), self._end_ns)
         longest_ns = max(sum(interval.dt_ns for interval in each) for each in parts.values())
         # The last of a phase may have ended before what was told already, in another client.
         length_ns = end_ns - self._end_ns if 2 * (end_ns - self._end_ns) >= longest_ns else longest_ns
-        self._told, self._end_ns = key, self._end_ns + length_ns
+        self._emitted, self._end_ns = key, self._end_ns + length_ns
         self._remember(length_ns, parts)
         of_all = [voice.latest for voice in self._voices.values() if voice.latest is not None]
         return events.Interval(

@@ -52,7 +52,7 @@ class StatusLines:
         """Write nothing yet."""
         self._out, self._line, self._last = out, ProgressLine(out), ""
 
-    def tell(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         """Write a line that stays."""
         self._line.clear()
         self._out.write(f"{text}\n")
@@ -63,7 +63,7 @@ class StatusLines:
         if self._line.is_terminal:
             self._line.show(text)
         elif text != self._last:
-            self.tell(text)
+            self.write_line(text)
         self._last = text
 
     def close(self) -> None:

@@ -36,14 +36,14 @@ _OTHER_LINES = 4
 class TerminalDisplay:
     """Progress on standard error."""
 
-    def __init__(self, beside: Callable[[], str] | None = None, *, is_terse: bool = False) -> None:
+    def __init__(self, note: Callable[[], str] | None = None, *, is_terse: bool = False) -> None:
         """Draw nothing yet.
 
         Args:
             is_terse: Whether a log has no lines of what is through before the next is due: that of a classic tool.
-            beside: Gives a line to be shown below the rates, such as how the clients of a run stand (`set_words.py`).
+            note: Returns a line to print below the rates, such as the state of the clients (`set_words.py`).
         """
-        self._beside = beside
+        self._note = note
         self._console = console(stderr=True)
         self._live = (
             Live(console=self._console, refresh_per_second=4, transient=True) if self._console.is_terminal else None
@@ -53,7 +53,7 @@ class TerminalDisplay:
         self._is_measuring = False
         self._begun_s = 0.0
         self._begun_ns: int | None = None
-        self._told_s = 0.0
+        self._shown_s = 0.0
         self._is_terse = is_terse
         self._logged_s = time.monotonic()
         self._activity = ""
@@ -114,7 +114,7 @@ class TerminalDisplay:
         phase = self._plan.phases[index]
         self._phase, self._tally, self._is_measuring = index, Tally(), True
         self._begun_s = time.monotonic()
-        self._told_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
+        self._shown_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
         repeat = f", repeat {phase.repeat + 1}" if phase.repeat else ""
         self._activity, self._rates = f"[{index + 1}/{len(self._plan.phases)}] {phase.title}{repeat}", ""
         self._share = 0.0
@@ -135,12 +135,12 @@ class TerminalDisplay:
         """Take rates up, not too often."""
         now_s = time.monotonic()
         if self._live is not None:
-            if now_s - self._told_s >= _DRAWN_EACH_S:
-                self._told_s, self._rates, self._words = now_s, self._tally.latest(), self._told_beside()
-        elif now_s - self._told_s >= _EACH_LINE_S:
-            self._told_s = now_s
-            told = (self._tally.latest() or "nothing done yet", self._told_beside(), self._left())
-            self._log(f"{self._activity}: {'  '.join(part for part in told if part)}")
+            if now_s - self._shown_s >= _DRAWN_EACH_S:
+                self._shown_s, self._rates, self._words = now_s, self._tally.latest(), self._notes()
+        elif now_s - self._shown_s >= _EACH_LINE_S:
+            self._shown_s = now_s
+            parts = (self._tally.latest() or "nothing done yet", self._notes(), self._left())
+            self._log(f"{self._activity}: {'  '.join(part for part in parts if part)}")
 
     def _step(self, activity: str, share: float | None) -> None:
         if activity != self._activity:
@@ -158,8 +158,8 @@ class TerminalDisplay:
         self._logged_s = time.monotonic()
         sys.stderr.write(f"{line}\n")
 
-    def _told_beside(self) -> str:
-        return one_line(self._beside()) if self._beside is not None else ""
+    def _notes(self) -> str:
+        return one_line(self._note()) if self._note is not None else ""
 
     def _left(self) -> str:
         if self._plan is None or not self._is_measuring:

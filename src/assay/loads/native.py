@@ -131,7 +131,7 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
     return scaled(document, source, lines, factor, given=given)
 
 
-class LoadSaid(NamedTuple):
+class LoadDescription(NamedTuple):
     """What a load file says about itself; empty where it says nothing."""
 
     description: str
@@ -143,11 +143,11 @@ class LoadSaid(NamedTuple):
     """Those that `--scale` changes, each with the least that it becomes."""
 
 
-def said(text: str, source: str) -> LoadSaid:
+def describe(text: str, source: str) -> LoadDescription:
     """Read what a load file says about itself."""
     document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
-    return LoadSaid(
+    return LoadDescription(
         description=str(document.get("description", "")),
         answers=str(document.get("answers", "")),
         void_if=str(document.get("void_if", "")),
@@ -375,11 +375,11 @@ class _Translation:
             )
         if table.script:
             return msgspec.structs.replace(
-                table.script, path=self._beside(table.script.path, (*path, "script", "path"))
+                table.script, path=self._sibling(table.script.path, (*path, "script", "path"))
             )
         return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
 
-    def _beside(self, name: str, path: Path) -> str:
+    def _sibling(self, name: str, path: Path) -> str:
         """Say where a file lies that the load file names: beside it or below, so that a load has no other file read."""
         named = PurePosixPath(name)
         if named.is_absolute() or ".." in named.parts or named == PurePosixPath() or "\0" in name:

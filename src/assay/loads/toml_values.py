@@ -27,7 +27,7 @@ Fields = Mapping[str, msgspec.structs.FieldInfo]
 
 NO_MEANING = Meaning()
 
-ELSEWHERE = {
+OTHER_NAMES = {
     "block_size": "size",
     "bs": "size",
     "duration": "seconds",
@@ -79,8 +79,8 @@ class Reader:
     ) -> FrontEndError:
         """Make the error for a name that does not exist, with the closest one that does."""
         names = sorted(known)
-        meant = ELSEWHERE.get(name, "")
-        close = [meant] if meant in names else difflib.get_close_matches(name, names, n=1)
+        preferred = OTHER_NAMES.get(name, "")
+        close = [preferred] if preferred in names else difflib.get_close_matches(name, names, n=1)
         cure = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(names) or 'none'}"
         return self.error(path, f"no {what} '{name}'; {cure}", at=at)
 

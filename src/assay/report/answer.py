@@ -13,13 +13,13 @@ from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, UNUSABLE, quick_words
 from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.report.wrapping import cut
 from assay.results import Document, Result
 from assay.units import format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
-_MOST_TOLD = 3
+_MOST_SHOWN = 3
 """Results that are told one by one."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
@@ -46,13 +46,13 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
         return ()
     document, results = sums_of(document), shown_results(document)
     if not has_numbers:
-        told = tuple(_counted(results)) if len(results) > 1 else ()
+        text = tuple(_counted(results)) if len(results) > 1 else ()
     else:
-        told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
+        text = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
-    is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
-    distrust = _distrust(results, is_each_told=is_each_told, mark=f"{UNUSABLE} " if load == QUICK else "")
-    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
+    is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
+    distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
+    lines = (*text, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
 
@@ -73,14 +73,14 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
-        told = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
-        used = f"{title}: {', '.join(told)}; of {result.measures.words}."
-        yield used if stands(result) else f"{title}: {_not_usable(result)}"
-    elif len(measured) <= _MOST_TOLD:
+        parts = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
+        used = f"{title}: {', '.join(parts)}; of {result.measures.words}."
+        yield used if is_usable(result) else f"{title}: {_not_usable(result)}"
+    elif len(measured) <= _MOST_SHOWN:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            told = [rate_words(result), *_schedule(result), *_spread(result, quantiles)]
-            ending = f": {', '.join(told)}." if stands(result) else f": {_not_usable(result)}"
+            parts = [rate_words(result), *_schedule(result), *_spread(result, quantiles)]
+            ending = f": {', '.join(parts)}." if is_usable(result) else f": {_not_usable(result)}"
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         yield from _counted(results)
@@ -133,33 +133,33 @@ def _whole(document: Document) -> Iterator[str]:
 def _limited(results: Sequence[Result]) -> Iterator[str]:
     by_limit: dict[str, list[int]] = {}
     for row, result in enumerate(results, start=1):
-        if stands(result) and result.iops is not None and (words := limit_words(result)):
+        if is_usable(result) and result.iops is not None and (words := limit_words(result)):
             by_limit.setdefault(words, []).append(row)
     if by_limit:
         yield f"Limited by {_by_rows(by_limit, _MOST_LIMITS)}."
 
 
-def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> Iterator[str]:
+def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> Iterator[str]:
     """Say which numbers are not usable, why, and what to do; then those that are weak: the table has the reasons."""
     by_reason: dict[str, list[int]] = {}
     cures: dict[str, str] = {}
     weak = []
     for row, result in enumerate(results, start=1):
-        if result.trust.level is TrustLevel.NO and not is_each_told:
+        if result.trust.level is TrustLevel.NO and not is_each_shown:
             reason = result.trust.reasons[0].id.replace("-", " ")
             by_reason.setdefault(reason, []).append(row)
             cures.setdefault(reason, _cure(result))
         elif result.trust.level is TrustLevel.WEAK:
             weak.append(row)
-    said = []
+    parts = []
     if by_reason:
         commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
-        said.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
+        parts.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
-        said.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
-    yield " ".join(said)
+        parts.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
+    yield " ".join(parts)
 
 
 def _by_rows(found: Mapping[str, Sequence[int]], most: int) -> str:

@@ -6,7 +6,7 @@ that is not to be trusted is grey and says so.
 
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Result
 
 ROW_PX = 44
@@ -20,8 +20,8 @@ def rows(count: int) -> vl.Y:
 
 def row(i: int, result: Result, title: str) -> dict[str, object]:
     """Number, name and colour of a result's row."""
-    doubt = "" if stands(result) else " (not to be trusted)"
-    ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
+    doubt = "" if is_usable(result) else " (not to be trusted)"
+    ink = theme.MEASURED if is_usable(result) else theme.UNTRUSTED
     return {"row": i, "title": title + doubt, "ink": ink}
 
 

@@ -34,7 +34,7 @@ def lines(comparison: Comparison, differences: Sequence[Sequence[Difference]], g
         if rows_apart(against):
             yield from _table(rows_apart(against))
             yield ""
-        yield from _told(comparison, against)
+        yield from _row_lines(comparison, against)
         yield ""
     yield from _gates(gated)
 
@@ -68,7 +68,7 @@ def markdown(
             for row in rows_apart(against):
                 yield f"| {' | '.join(map(markdown_words, _cells(row)))} |"
             yield ""
-        for line in _told(comparison, against):
+        for line in _row_lines(comparison, against):
             yield f"- {markdown_words(line)}"
         yield ""
     for gate in gated:
@@ -77,13 +77,13 @@ def markdown(
 
 def so_far_words(comparison: Comparison, rounds: int) -> list[str]:
     """Say after a round how well each ratio of rates is known: a single one on the round's line, others on their own."""
-    said = []
+    parts = []
     for place, against in enumerate(comparison.against, start=1):
         rates = [row for row in against.rows if row.metric != P99.name]
         side = f"{chr(ord('A') + place)} / A, " if len(comparison.against) > 1 else ""
-        said += [side + _ratio_words(row) for row in rates] or [f"{side}nothing to compare"]
+        parts += [side + _ratio_words(row) for row in rates] or [f"{side}nothing to compare"]
     begin = f"round {rounds}:"
-    return [f"{begin} {said[0]}"] if len(said) == 1 else [begin, *(f"  {line}" for line in said)]
+    return [f"{begin} {parts[0]}"] if len(parts) == 1 else [begin, *(f"  {line}" for line in parts)]
 
 
 def _ratio_words(row: Row) -> str:
@@ -107,10 +107,10 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
-    if words := clients_told(comparison, against):
+    if words := clients_text(comparison, against):
         yield f"clients  {words}"
     if against.foreign:
-        yield f"foreign  {foreign_told(against)}"
+        yield f"foreign  {foreign_text(against)}"
     if not against.order_known:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
@@ -133,7 +133,7 @@ def together_words(comparison: Comparison) -> str:
     )
 
 
-def clients_told(comparison: Comparison, against: Against) -> str:
+def clients_text(comparison: Comparison, against: Against) -> str:
     """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
     if not comparison.clients:
         return ""
@@ -150,14 +150,14 @@ def more_runs_words(against: Against) -> str:
     return "import three results of each side" if against.foreign else "--repeat 5 measures five"
 
 
-def foreign_told(against: Against) -> str:
+def foreign_text(against: Against) -> str:
     """Say which sides another tool measured, and what that means for those that Assay did."""
     sides = " and ".join(against.foreign)
-    told = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    text = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
     if len(against.foreign) > 1:
-        return told
+        return text
     return (
-        f"{told}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
+        f"{text}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
         " 'assay show RUN --classic', imported, has those"
     )
 
@@ -195,10 +195,10 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _value(row: Row, side: Side) -> str:
-    return ABSENT if side.median is None else f"{value_told(side.median, row.unit)} ({len(side.values)})"
+    return ABSENT if side.median is None else f"{value_text(side.median, row.unit)} ({len(side.values)})"
 
 
-def value_told(value: float, unit: str) -> str:
+def value_text(value: float, unit: str) -> str:
     """Print a number that was compared."""
     match unit:
         case "ns":
@@ -211,9 +211,9 @@ def value_told(value: float, unit: str) -> str:
             return f"{format_number(value)} {unit}"
 
 
-def _told(comparison: Comparison, against: Against) -> Iterator[str]:
+def _row_lines(comparison: Comparison, against: Against) -> Iterator[str]:
     """The answer in words."""
-    yield from mean_told(against)
+    yield from mean_text(against)
     for verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
         rows = [row for row in rows_apart(against) if row.verdict is verdict]
         if rows:
@@ -227,7 +227,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
     yield from caveats(against)
 
 
-def mean_told(against: Against) -> Iterator[str]:
+def mean_text(against: Against) -> Iterator[str]:
     """Say what the ratios of rates come to together."""
     if against.geometric_mean is not None and against.geometric_mean_of > 1:
         ends = against.geometric_mean_interval

@@ -6,7 +6,7 @@ compare runs with.
 """
 
 from assay.analysis.set_views import sums_of
-from assay.bundle.kept_list import CameTo, HeadRate
+from assay.bundle.kept_list import HeadRate, Outcome
 from assay.report.numbers import headline, headline_rates
 from assay.report.over_repeats import shown_results
 from assay.results import Document, Result
@@ -16,13 +16,13 @@ _LEVELS = tuple(TrustLevel)
 """The best first."""
 
 
-def came_to(judged: Document) -> CameTo:
+def outcome_of(document: Document) -> Outcome:
     """Give a result document in short."""
-    return CameTo(
-        exit_code=judged.run.exit_code,
-        head=_head(shown_results(judged)),
+    return Outcome(
+        exit_code=document.run.exit_code,
+        head=_head(shown_results(document)),
         trust={
-            level.value: sum(result.trust.level is level for result in sums_of(judged).results) for level in _LEVELS
+            level.value: sum(result.trust.level is level for result in sums_of(document).results) for level in _LEVELS
         },
     )
 

@@ -21,7 +21,7 @@ from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import remarks_of
 from assay.errors import InputError
 from assay.report.head import Head
-from assay.report.in_one_line import came_to
+from assay.report.in_one_line import outcome_of
 from assay.results import DETECTED, Document
 
 _NS_PER_S = 1_000_000_000
@@ -62,19 +62,19 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
         return None
     if answer.own_left_out and not sums_will_do:
         return None
-    told = answer.document.run
-    if told.bundle != str(folder) or not _has_marks_of(folder, answer.document):
+    words = answer.document.run
+    if words.bundle != str(folder) or not _has_marks_of(folder, answer.document):
         return None
-    said = remarks_of(folder)
-    told = msgspec.structs.replace(told, name=said.name, tags=said.tags, note=said.note)
-    return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=told))
+    message = remarks_of(folder)
+    words = msgspec.structs.replace(words, name=message.name, tags=message.tags, note=message.note)
+    return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=words))
 
 
 def _has_marks_of(folder: Path, document: Document) -> bool:
     """Whether an answer is of the marks that the user has set by now: what was around them has to be worked out."""
     set_now = [(mark.t_ns / _NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
-    told = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
-    return sorted(set_now) == sorted(told)
+    parts = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
+    return sorted(set_now) == sorted(parts)
 
 
 def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
@@ -101,6 +101,6 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
             return
         kept = opened.enter_context(closing(KeptList(catalog)))
         version = rules_version()
-        kept.keep(run, version, came_to(answer.document))
+        kept.keep(run, version, outcome_of(answer.document))
         if len(text) <= _MOST_LETTERS:
             kept.keep_answer(run, version, text)

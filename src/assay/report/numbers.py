@@ -75,10 +75,10 @@ def hit_scope(cache: Cache) -> str:
 
 def rate_words(result: Result) -> str:
     """Print the rate that heads a result and half of its interval: the same wherever the result is named."""
-    told = rate(*headline(result))
+    text = rate(*headline(result))
     if result.iops_interval is not None:
-        told += f" ± {half_words(result)}"
-    return told + (" with the flush" if is_with_flush(result) else "")
+        text += f" ± {half_words(result)}"
+    return text + (" with the flush" if is_with_flush(result) else "")
 
 
 def half_words(result: Result) -> str:
@@ -97,7 +97,7 @@ def rate_interval(result: Result) -> tuple[float, float] | None:
     return interval.low * per_op / unit.per_unit, interval.high * per_op / unit.per_unit
 
 
-def interval_told(result: Result) -> str:
+def interval_ends(result: Result) -> str:
     """Say between which rates, in the unit of the headline."""
     found = rate_interval(result)
     return ABSENT if found is None else f"{format_number(found[0])} to {format_number(found[1])}"
@@ -109,8 +109,8 @@ def interval_words(result: Result) -> str:
     if interval is None:
         return ABSENT
     half = f"(± {half_words(result)})"
-    if (told := interval_told(result)) != ABSENT:
-        return f"{told} {rate_unit(result).label} {half}"
+    if (text := interval_ends(result)) != ABSENT:
+        return f"{text} {rate_unit(result).label} {half}"
     ends = f"{format_number(interval.low)} to {format_number(interval.high)} {ops_unit(result).label}"
     return f"{ends} {half}, without the flush"
 

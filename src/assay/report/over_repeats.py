@@ -100,7 +100,7 @@ def _estimate(summary: Summary) -> Estimate | None:
 _KINDS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
 
 
-def told(summary: Summary, measured: Sequence[Result]) -> Iterator[str]:
+def remarks(summary: Summary, measured: Sequence[Result]) -> Iterator[str]:
     """Say what there is to say of single repeats: `repeat 3 (9,120 IOPS) left out: 61 % of the I/O is others'`."""
     unit = unit_of(measured)
     rates = dict(zip(summary.repeats, headline_number(summary, unit).values, strict=True))

@@ -13,10 +13,10 @@ from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit
 from assay.report.over_repeats import (
     METHODS,
     headline_number,
+    remarks,
     repeats_of,
     shown_rates,
     summary_titles,
-    told,
     unit_of,
 )
 from assay.report.terminal_table import STYLES
@@ -120,7 +120,7 @@ def _below(row: _Row, width: int) -> list[str]:
         lines = wrap(f"{len(rates)} repeats: {' · '.join(rates)} {row.unit.label}", width)
     else:
         lines = [f"{len(rates)} repeats: {_ends(_head(row).range, row.unit)} {row.unit.label}"]
-    return [*lines, *(part for said in told(row.summary, row.measured) for part in wrap(said, width))]
+    return [*lines, *(part for remark in remarks(row.summary, row.measured) for part in wrap(remark, width))]
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------

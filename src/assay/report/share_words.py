@@ -20,7 +20,7 @@ def row(share: SoloShare) -> tuple[str, ...]:
         share.solo,
         f"{_percent(share.share)} %",
         ends_words(share),
-        beside_words(share),
+        concurrent_words(share),
         share.trust.value,
     )
 
@@ -36,12 +36,11 @@ def ends_words(share: SoloShare) -> str:
 def line(share: SoloShare) -> str:
     """Write one share in a line."""
     doubt = "" if share.trust is TrustLevel.YES else f"; trust: {share.trust.value}"
-    return (
-        f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends_words(share)}), {beside_words(share)}{doubt}"
-    )
+    ends = ends_words(share)
+    return f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends}), {concurrent_words(share)}{doubt}"
 
 
-def beside_words(share: SoloShare) -> str:
+def concurrent_words(share: SoloShare) -> str:
     """Say beside what it worked, and what the two had in common."""
     return f"beside {share.beside}, {share.shared.words}" if share.beside else share.shared.words
 

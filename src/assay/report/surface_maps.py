@@ -231,13 +231,16 @@ def _cliff_rules(surface: ComparedSurface, boxes: _Boxes, x: vl.X, y: vl.Y) -> I
     """Draw a line where a side falls or climbs, between the two cells."""
     upright, level = [], []
     for cliff in surface.cliffs:
-        told = {"side": cliff.side, "told": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times"}
+        by_text = {
+            "side": cliff.side,
+            "told": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times",
+        }
         if cliff.along == RECORD:
             top, bottom = boxes.of_file[cliff.at_bytes]
-            upright.append(told | {"left": boxes.of_record[cliff.to_bytes][0], "top": top, "bottom": bottom})
+            upright.append(by_text | {"left": boxes.of_record[cliff.to_bytes][0], "top": top, "bottom": bottom})
         elif cliff.along == FILE:
             left, right = boxes.of_record[cliff.at_bytes]
-            level.append(told | {"top": boxes.of_file[cliff.to_bytes][0], "left": left, "right": right})
+            level.append(by_text | {"top": boxes.of_file[cliff.to_bytes][0], "left": left, "right": right})
     tooltip = [vl.Tooltip("told:N", title="cliff")]
     for rows, second in ((upright, {"y2": "bottom:Q"}), (level, {"x2": "right:Q"})):
         if rows:

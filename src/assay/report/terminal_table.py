@@ -67,8 +67,8 @@ def table(measured: Sequence[Result], width: int | None, clients: Mapping[str, i
     else:
         lines = _as_lists(titles, measured, columns, width)
     legend = _legend(columns, measured)
-    told = wrap(legend, width) if width else [legend]
-    return [*lines, Text(), *(Text(line, style="dim") for line in told)]
+    text = wrap(legend, width) if width else [legend]
+    return [*lines, Text(), *(Text(line, style="dim") for line in text)]
 
 
 def _on_one_line(
@@ -108,13 +108,13 @@ def _on_two_lines(
 def _as_lists(titles: Sequence[str], measured: Sequence[Result], columns: Sequence[_Column], width: int) -> list[Text]:
     lines = []
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
-        told = [f"{column.heading} {text}" for column in columns if (text := column.cell(result))]
-        told += [f"served by {result.measures.words}", f"trust {result.trust.level}"]
+        parts = [f"{column.heading} {text}" for column in columns if (text := column.cell(result))]
+        parts += [f"served by {result.measures.words}", f"trust {result.trust.level}"]
         if result.trust.reasons:
-            told[-1] += f": {trust_reasons(result)}"
+            parts[-1] += f": {trust_reasons(result)}"
         first, *others = wrap(title, width - _ROW_WIDTH)
         lines.append(Text(_numbered(row) + first, style="bold"))
-        lines += [Text(" " * _ROW_WIDTH + part) for part in (*others, *wrap(" · ".join(told), width - _ROW_WIDTH))]
+        lines += [Text(" " * _ROW_WIDTH + part) for part in (*others, *wrap(" · ".join(parts), width - _ROW_WIDTH))]
     return lines
 
 

@@ -15,11 +15,13 @@ Doubts = Mapping[tuple[str, str], bool]
 def doubts_of(document: Document) -> Doubts:
     """Give what a tool's own figures have to mark."""
     return {
-        (result.phase, result.operation): stands(result) for result in sums_of(document).results if not result.trusted
+        (result.phase, result.operation): is_usable(result)
+        for result in sums_of(document).results
+        if not result.trusted
     }
 
 
-def stands(result: Result) -> bool:
+def is_usable(result: Result) -> bool:
     """Whether a number may be shown as one: it is true, if perhaps of little."""
     return result.trust.level is not TrustLevel.NO
 

@@ -94,9 +94,9 @@ def was_refused(bundle: RunBundle) -> bool:
     return not found.starts and all(_is_refusal(bundle.events(client.name)) for client in found.loads)
 
 
-def _is_refusal(told: Sequence[events.Event]) -> bool:
-    refusals = [event for event in told if isinstance(event, events.Error) and event.errno is None]
-    return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in told)
+def _is_refusal(recorded: Sequence[events.Event]) -> bool:
+    refusals = [event for event in recorded if isinstance(event, events.Error) and event.errno is None]
+    return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in recorded)
 
 
 _NOTHING_DONE = events.Hello | events.Warning | events.Error | events.Finished

@@ -64,9 +64,9 @@ def find_engine() -> Path:
         if why := _is_of_others(Path(named).resolve()):
             raise RunError(f"$ASSAY_ENGINE is '{named}', and is not started: {why}; unset it or name assay-engine")
         return Path(named)
-    beside = Path(sys.executable).with_name("assay-engine")
-    if beside.is_file():
-        return beside
+    sibling = Path(sys.executable).with_name("assay-engine")
+    if sibling.is_file():
+        return sibling
     found = shutil.which("assay-engine")
     if found is None:
         raise RunError("assay-engine was not found beside this Python or on PATH; install the wheel 'assay-engine'")
@@ -238,7 +238,7 @@ class EngineProcess:
             stream.truncate(offset)
 
     def _obituary(self) -> str:
-        said = " ".join(_last_lines(self._log))
+        text = " ".join(_last_lines(self._log))
         code = self._process.returncode
         if code == UNRECORDED:
             return (
@@ -246,8 +246,8 @@ class EngineProcess:
                 "Make room, or keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
             )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        said = f": {said}" if said else ""
-        return f"{self._program} {how} before it was done{said}{self._cure}"
+        text = f": {text}" if text else ""
+        return f"{self._program} {how} before it was done{text}{self._cure}"
 
     def kill(self) -> None:
         """End it and what it started at once; its data set stays behind for `assay clean`."""
@@ -316,10 +316,10 @@ class _Ending:
         self._stops = stops
         self._begun_s = time.monotonic()
         self._has_spoken = False
-        self._heard_s = self._looked_s = self._begun_s
+        self._last_event_s = self._looked_s = self._begun_s
         self._stopped_s: float | None = None
         self._killed_s: float | None = None
-        self._has_said_why = False
+        self._has_given_reason = False
 
     @property
     def was_killed(self) -> bool:
@@ -330,8 +330,8 @@ class _Ending:
         """Take note of a sign of life. Intervals go on while workers hang: once a stop came, they are none."""
         self._has_spoken = True
         if self._stopped_s is None or not isinstance(event, events.Interval):
-            self._heard_s = time.monotonic()
-            self._has_said_why = False
+            self._last_event_s = time.monotonic()
+            self._has_given_reason = False
 
     def act(self, engine: EngineProcess) -> str:
         """Pass stops on, and say what the user should know; raises Interrupted or RunError to give the engine up."""
@@ -349,29 +349,29 @@ class _Ending:
             return ""
         if self._stops.count and self._stopped_s is None:
             engine.send(events.StopRun())
-            self._stopped_s = self._heard_s = now
-            self._has_said_why = False
+            self._stopped_s = self._last_event_s = now
+            self._has_given_reason = False
             return "stopping: the load ends and its data is removed. Ctrl-C again ends at once and leaves the data"
-        if not self._has_said_why and now > max(self._heard_s + PATIENCE_S, self._looked_s + _LOOK_S):
+        if not self._has_given_reason and now > max(self._last_event_s + PATIENCE_S, self._looked_s + _LOOK_S):
             self._looked_s = now
-            said = self._why_silent(engine.pid)
-            self._has_said_why = bool(said)
-            return said
+            text = self._why_silent(engine.pid)
+            self._has_given_reason = bool(text)
+            return text
         return ""
 
     def _why_silent(self, pid: int) -> str:
         """Say why, once a stop came; before that only of storage that hangs, or a stopped engine: a load may be silent."""
         states = _thread_states(pid)
         waiting, is_stopped = states.count("D"), "T" in states
-        said = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
+        text = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
         if waiting:
             threads = "thread waits" if waiting == 1 else "threads wait"
-            said += f": {waiting} {threads} for storage that does not answer (state D)"
+            text += f": {waiting} {threads} for storage that does not answer (state D)"
         elif is_stopped:
-            said += f": somebody stopped it (state T). 'kill -CONT {pid}' lets it go on"
+            text += f": somebody stopped it (state T). 'kill -CONT {pid}' lets it go on"
         if self._stopped_s is not None:
-            return f"{said}. Ctrl-C again kills it"
-        return said if waiting or is_stopped else ""
+            return f"{text}. Ctrl-C again kills it"
+        return text if waiting or is_stopped else ""
 
 
 def _thread_states(pid: int) -> list[str]:

@@ -56,7 +56,7 @@ def keep_run(  # noqa: D417 - the rest is what it says
                 named = _take_name(bundle)
                 work(bundle, stops)
             except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
-                error = _as_told(caught)
+                error = _as_assay_error(caught)
             if error is not None and _is_nothing(bundle, was_refused):
                 _give_name_back(bundle, named)
                 bundle.discard()
@@ -90,7 +90,7 @@ def _take_name(bundle: RunBundle) -> list[str]:
 def _give_name_back(bundle: RunBundle, named: Sequence[str]) -> None:
     for before in named:
         change_remarks(
-            bundle.path.parent / before, lambda said: msgspec.structs.replace(said, name=bundle.remarks.name)
+            bundle.path.parent / before, lambda text: msgspec.structs.replace(text, name=bundle.remarks.name)
         )
         sys.stderr.write(f"'{bundle.remarks.name}' is the name of the run {before} again\n")
 
@@ -108,14 +108,14 @@ def _be_able_to_seal() -> None:
     try:
         tables.warm_up()
     except Exception as error:
-        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
+        raise RunError(f"{_as_assay_error(error)}. Nothing was measured") from error
     except BaseException as panic:
         if (text := refusal(panic)) is None:
             raise
         raise RunError(f"{text}. Nothing was measured") from panic
 
 
-def _as_told(caught: BaseException) -> AssayError:
+def _as_assay_error(caught: BaseException) -> AssayError:
     """Give what went wrong as an error with its text and exit code."""
     if isinstance(caught, AssayError):
         return caught
@@ -135,7 +135,7 @@ def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
     except (Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
-        unsealed = f"The run could not be sealed: {_as_told(caught)}"
+        unsealed = f"The run could not be sealed: {_as_assay_error(caught)}"
         if bundle.is_gone:
             unsealed = (
                 f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "

@@ -38,16 +38,16 @@ def unrest(busy: Busy | None) -> str:
     )
 
 
-def look_first(directory: Path, tell: Callable[[str], None], *, look: Look = how_busy) -> None:
+def look_first(directory: Path, warn: Callable[[str], None], *, look: Look = how_busy) -> None:
     """Print what is busy before a directory is measured."""
     if words := unrest(look(devices_of([directory]), _GLANCE_S)):
-        tell(f"busy before it starts: {words}. Numbers may not be usable; --wait-quiet 5min waits for rest")
+        warn(f"busy before it starts: {words}. Numbers may not be usable; --wait-quiet 5min waits for rest")
 
 
 def wait_for_rest(
     directories: Iterable[Path],
     most_s: float,
-    tell: Callable[[str], None],
+    warn: Callable[[str], None],
     progress: Callable[[str], None],
     *,
     look: Look = how_busy,
@@ -58,7 +58,7 @@ def wait_for_rest(
     Args:
         directories: Those that are measured: their devices are looked at.
         most_s: How long at most.
-        tell: Prints a line that stays.
+        warn: Prints a line that stays.
         progress: Prints how far it is.
         look: Looks at the machine for some seconds.
         clock: Gives the time in seconds.
@@ -71,7 +71,7 @@ def wait_for_rest(
         if at_rest >= _QUIET_LOOKS:
             return True
         if waited_s >= most_s:
-            tell(f"still busy after {waited_s:.0f} s: {words or 'it was a moment ago'}; it is measured all the same")
+            warn(f"still busy after {waited_s:.0f} s: {words or 'it was a moment ago'}; it is measured all the same")
             return False
         progress(f"waiting for a machine at rest, {waited_s:.0f} of {most_s:.0f} s: busy {words or 'nothing now'}")
 

@@ -76,7 +76,7 @@ class RoundsAgain:
     """What failed, where it was measured no more for that."""
 
 
-def judged_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
+def verdict_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
     """Say what became of a cell.
 
     Args:
@@ -89,10 +89,10 @@ def judged_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgai
     if row is None or row.ratio is None:
         return not_again(odd, "the new runs have no such number" if row is None else row.reason)
     state = _state(odd, row)
-    return _told(odd, state, rounds.new, row, "; ".join(_beside(state, rounds)))
+    return _result(odd, state, rounds.new, row, "; ".join(_reasons(state, rounds)))
 
 
-def _beside(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
+def _reasons(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
     """Say what has to be known beside what became of a cell."""
     if rounds.ended_by:
         yield f"measured no more after round {rounds.new} of it, because: {rounds.ended_by}"
@@ -114,10 +114,10 @@ def _state(odd: OddCell, row: Row) -> AgainState:
 
 def not_again(odd: OddCell, why: str) -> CellAgain:
     """Say of a cell why nothing is known of it beyond the first runs."""
-    return _told(odd, AgainState.NOT_CHECKED, 0, None, why)
+    return _result(odd, AgainState.NOT_CHECKED, 0, None, why)
 
 
-def _told(odd: OddCell, state: AgainState, rounds: int, row: Row | None, why: str = "") -> CellAgain:
+def _result(odd: OddCell, state: AgainState, rounds: int, row: Row | None, why: str = "") -> CellAgain:
     return CellAgain(
         label=odd.label,
         file_bytes=odd.file_bytes,

@@ -78,7 +78,7 @@ def choice(load: str) -> str:
 
 def description(name: str) -> str:
     """Say what a load is for, in one line."""
-    return native.said(*_named(name)).description
+    return native.describe(*_named(name)).description
 
 
 def _examples() -> Traversable:

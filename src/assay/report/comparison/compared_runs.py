@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis.record import RunRecord, read
 from assay.bundle.catalog import open_run
-from assay.bundle.damage import damage_told
+from assay.bundle.damage import report_damage
 from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import counted_of
 from assay.errors import InputError
@@ -129,7 +129,7 @@ def read_sides(
             on_run(number, count)
             if run.id not in known:
                 bundle = open_run(run.bundle, runs)
-                with damage_told(bundle.path):
+                with report_damage(bundle.path):
                     known[run.id] = read(bundle)
         sides.append(side_of(place, arm, [known[run.id] for run in chosen]))
     return tuple(sides)
@@ -147,11 +147,11 @@ def shared_labels(sides: Sequence[ComparedSide]) -> list[str]:
     return [label for label in first if all(label in other for other in others)]
 
 
-def left_out_told(sides: Sequence[ComparedSide], label: str) -> str:
+def left_out_note(sides: Sequence[ComparedSide], label: str) -> str:
     """Say which runs a figure does not show, and which it shows although they are not to be trusted."""
     few = [(side.letter, len(side.measured(label)), len(side.samples(label))) for side in sides]
-    told = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
-    text = f" Of the runs the first: {', '.join(told)}." if told else ""
+    parts = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
+    text = f" Of the runs the first: {', '.join(parts)}." if parts else ""
     doubtful = any(one.counts and not one.sample.is_usable for side in sides for one in side.measured(label))
     return text + (" Not all of these runs are to be trusted: the values say which." if doubtful else "")
 

@@ -53,22 +53,22 @@ def _open(against: Against, rows: Sequence[Row], letter: str) -> Iterator[str]:
     few = [row for row in rows if row.verdict is ComparisonVerdict.INDICATIVE]
     if few:
         yield (
-            f"No winner can be named in {_counted(few, rows)}: {reason_told(few[0], letter)}. So far: {_named(few)}. An"
+            f"No winner can be named in {_counted(few, rows)}: {reason_text(few[0], letter)}. So far: {_named(few)}. An"
             f" interval takes three runs of each side; {more_runs_words(against)}."
         )
     void = [row for row in rows if row.verdict is ComparisonVerdict.NOT_COMPARABLE]
     if void:
-        reasons = list(dict.fromkeys(reason_told(row, letter) for row in void))
+        reasons = list(dict.fromkeys(reason_text(row, letter) for row in void))
         others = f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
         yield f"Nothing can be said in {_counted(void, rows)}: {reasons[0]}{others}."
 
 
-def reason_told(row: Row, letter: str) -> str:
+def reason_text(row: Row, letter: str) -> str:
     """Give the reason of a row with the letter of its side."""
     return _SIDE.sub(f"{letter} ", row.reason)
 
 
-def ratio_told(row: Row) -> str:
+def ratio_text(row: Row) -> str:
     """Give the ratio with its interval, or with the range of two runs."""
     if row.ratio is None:
         return "no ratio"
@@ -90,5 +90,5 @@ def _counted(some: Sequence[Row], rows: Sequence[Row]) -> str:
 
 
 def _named(rows: Sequence[Row]) -> str:
-    told = [f"{row.title}, {row.metric}: {ratio_told(row)} times A" for row in rows[:_MOST_NAMED]]
-    return "; ".join(told) + (f"; and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else "")
+    parts = [f"{row.title}, {row.metric}: {ratio_text(row)} times A" for row in rows[:_MOST_NAMED]]
+    return "; ".join(parts) + (f"; and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else "")

@@ -13,7 +13,7 @@ from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, records
 from assay.report.by_result import rows as places
-from assay.report.comparison.comparison_words import ratio_told, row_name
+from assay.report.comparison.comparison_words import ratio_text, row_name
 from assay.report.figure import Figure, Table, sentence
 from assay.units import ABSENT
 from assay.verdicts import ComparisonVerdict
@@ -44,20 +44,20 @@ def draw(comparison: Comparison, against: Against, letter: str) -> Iterator[Figu
     for number, first in enumerate(range(0, len(drawn), _ROWS_OF_A_FIGURE), 1):
         some = drawn[first : first + _ROWS_OF_A_FIGURE]
         part = f", part {number}" if len(drawn) > _ROWS_OF_A_FIGURE else ""
-        told = [(row_name(row), *_told(row)) for row in some]
+        parts = [(row_name(row), *_figures(row)) for row in some]
         yield Figure(
             slug=f"ratios-{letter.lower()}" + (f"-{number}" if part else ""),
             title=f"{letter} / A: ratio of each number{part}",
             caption=f"Dot: the ratio. Bar: where it lies with 95 % confidence; dashed: from the least to the largest of two"
             f" runs. Shaded: less than {100 * comparison.effect:g} %, which does not matter. Green: better, purple: worse.",
             alt_text=f"Ratios of {letter} to A. "
-            + sentence(f"{name}: {ratio} ({between}), {verdict}" for name, ratio, between, verdict in told),
+            + sentence(f"{name}: {ratio} ({between}), {verdict}" for name, ratio, between, verdict in parts),
             chart=chart(some, comparison.effect, domain),
-            table=Table(("Number", f"{letter} / A", "95 %", "Verdict"), tuple(told)),
+            table=Table(("Number", f"{letter} / A", "95 %", "Verdict"), tuple(parts)),
         )
 
 
-def _told(row: Row) -> tuple[str, str, str]:
+def _figures(row: Row) -> tuple[str, str, str]:
     ends = row.interval or row.range
     between = f"{ends[0]:.3f} to {ends[1]:.3f}" + ("" if row.interval else ", of two runs") if ends else ABSENT
     return ABSENT if row.ratio is None else f"{row.ratio:.3f}", between, row.verdict.words
@@ -117,7 +117,7 @@ def _row(i: int, row: Row) -> dict[str, object]:
     return {
         "row": i,
         "name": row_name(row),
-        "told": f"{ratio_told(row)}, {row.verdict.words}",
+        "told": f"{ratio_text(row)}, {row.verdict.words}",
         "ink": _INKS.get(row.verdict, theme.MUTED_INK),
         "ratio": row.ratio,
         "low": low,

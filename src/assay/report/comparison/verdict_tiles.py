@@ -7,8 +7,8 @@ from assay.compare.arms import P99, Sample
 from assay.compare.comparison import Row, Side
 from assay.outward import markup
 from assay.report.comparison.compared_runs import ComparedSide
-from assay.report.comparison.comparison_words import reason_told
-from assay.report.comparison_text import value_told
+from assay.report.comparison.comparison_words import reason_text
+from assay.report.comparison_text import value_text
 from assay.report.limited_by import limit_words
 from assay.report.verdict import trust_words
 from assay.units import ABSENT
@@ -40,7 +40,7 @@ def tiles(rows: Sequence[Row], a: ComparedSide, b: ComparedSide, anchors: dict[s
     return f'<div class="tiles">{shown}</div>{more}'
 
 
-def verdict_told(row: Row) -> str:
+def verdict_text(row: Row) -> str:
     """Give the verdict as a word with its colour."""
     word, colour = markup(row.verdict.words), _CLASSES.get(row.verdict)
     return f'<span class="{colour}">{word}</span>' if colour else f"<strong>{word}</strong>"
@@ -50,15 +50,15 @@ def _tile(row: Row, a: ComparedSide, b: ComparedSide, anchors: dict[str, str]) -
     name = markup(f"{row.title}, {row.metric}")
     linked = f'<a href="#{anchors[row.label]}">{name}</a>' if row.label in anchors else name
     ratio = ABSENT if row.ratio is None else f"{row.ratio:.3f}"
-    reason = reason_told(row, b.letter)
+    reason = reason_text(row, b.letter)
     less = '<span class="muted"> · less is better</span>' if row.metric == P99.name else ""
     sides = "".join(
-        f'<p class="small">{side.letter}: {_side(row, told)} · {_state(side.samples(row.label), told)}</p>'
-        for side, told in ((a, row.a), (b, row.b))
+        f'<p class="small">{side.letter}: {_side(row, text)} · {_state(side.samples(row.label), text)}</p>'
+        for side, text in ((a, row.a), (b, row.b))
     )
     return (
         f'<div class="tile"><h3>{linked}</h3><p class="figure">{ratio} <span class="also">{_between(row)}</span></p>'
-        f"<p>{verdict_told(row)}{less}{markup(f': {reason}') if reason else ''}</p>{sides}</div>"
+        f"<p>{verdict_text(row)}{less}{markup(f': {reason}') if reason else ''}</p>{sides}</div>"
     )
 
 
@@ -74,7 +74,7 @@ def _side(row: Row, side: Side) -> str:
     if side.median is None:
         return ABSENT
     count = len(side.values)
-    return f"{markup(value_told(side.median, row.unit))}, " + (f"median of {count}" if count > 1 else "one run")
+    return f"{markup(value_text(side.median, row.unit))}, " + (f"median of {count}" if count > 1 else "one run")
 
 
 def _state(samples: Sequence[Sample], side: Side) -> str:

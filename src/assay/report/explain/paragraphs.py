@@ -10,9 +10,9 @@ from assay.report.wrapping import fill, wrap
 LABEL_WIDTH = 10
 
 
-def paragraph(label: str, said: Iterable[str], width: int) -> list[Text]:
+def paragraph(label: str, texts: Iterable[str], width: int) -> list[Text]:
     """Give the lines of a paragraph: each sentence begins a line of its own; none where nothing is said."""
-    parts = [part for text in said if text for part in wrap(one_line(text), width - LABEL_WIDTH)]
+    parts = [part for text in texts if text for part in wrap(one_line(text), width - LABEL_WIDTH)]
     return rows(label, parts)
 
 

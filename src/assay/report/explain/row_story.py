@@ -42,7 +42,7 @@ from assay.units import (
 from assay.verdicts import ServedBy
 
 _SECOND = 2
-_NOT_TOLD_APART = {
+_NOT_SEPARATED = {
     ServedBy.VIRTUAL_DISK: " (storage or the host's memory, not distinguishable from here)",
     ServedBy.SERVER: " (its storage or its memory, not distinguishable from here)",
 }
@@ -65,7 +65,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
     """
     result, count = document.results[row - 1], len(document.results)
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
-    told = [
+    parts = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
         paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
         paragraph("steady", _steady(result), width),
@@ -83,7 +83,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("notes", _notes(result), width),
         paragraph("judged by", _thresholds(result), width),
     ]
-    return [line for lines in told if lines for line in (*lines, Text())]
+    return [line for lines in parts if lines for line in (*lines, Text())]
 
 
 def _work(result: Result) -> str:
@@ -99,9 +99,9 @@ def _work(result: Result) -> str:
 
 
 def _number(result: Result, repeats: int, *, is_virtual: bool) -> Iterator[str]:
-    told, other = rate_words(result), other_unit(result)
+    text, other = rate_words(result), other_unit(result)
     second = other.of(*headline_rates(result))
-    yield told if second is None else f"{told}, or {rate(second, other)}"
+    yield text if second is None else f"{text}, or {rate(second, other)}"
     if is_with_flush(result):
         yield f"without the flush {rate(*window_rate(result))}"
     if result.iops_interval is None:
@@ -195,7 +195,7 @@ def _percentiles(spread: LatencyNs) -> str:
 
 def _measures(result: Result) -> Iterator[str]:
     cache = result.cache
-    yield result.measures.words + _NOT_TOLD_APART.get(result.measures, "")
+    yield result.measures.words + _NOT_SEPARATED.get(result.measures, "")
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
         yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{hit_scope(cache)}{how}"
@@ -215,10 +215,10 @@ def _trust(result: Result) -> Iterator[str]:
     yield result.trust.level.value
     for finding in result.findings:
         if finding.severity != NOTE:
-            yield _told(finding)
+            yield _finding_text(finding)
 
 
-def _told(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     effect = f" (effect {format_percent(finding.effect)} %)" if finding.effect is not None else ""
     return f"{finding.severity} {finding.id}{effect}: {finding.text}"
 

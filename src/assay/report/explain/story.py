@@ -10,7 +10,7 @@ from assay.analysis.set_views import of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
 from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words
-from assay.report.clients.told_sums import told_sums
+from assay.report.clients.sum_rows import sum_rows
 from assay.report.explain.finding_story import finding_ids, finding_story
 from assay.report.explain.paragraphs import paragraph
 from assay.report.explain.row_story import row_story
@@ -64,8 +64,8 @@ def _finding(document: Document, about: str, width: int) -> list[Text]:
     )
     first, *others = having
     more = f", and {len(others):,} others have the like" if others else ""
-    said = f"no sum has it; this is of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
-    return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [said], width)]
+    text = f"no sum has it; this is of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
+    return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [text], width)]
 
 
 def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
@@ -75,13 +75,13 @@ def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
             *paragraph("client", [f"this is what {result.client} did alone of run {document.run.id}"], width),
             Text(),
         ]
-    told = next((told for told in told_sums(document) if told.result.label == result.label), None)
-    if told is None:
+    row = next((row for row in sum_rows(document) if row.result.label == result.label), None)
+    if row is None:
         return []
-    said = [spread_words(told), *filter(None, [straggler_words(told)])]
-    first = told.slowest_first[:1]
-    said += [f"assay explain {document.run.id} '{rate.label}' tells of the slowest" for rate in first]
-    return [*paragraph("clients", said, width), Text()]
+    parts = [spread_words(row), *filter(None, [straggler_words(row)])]
+    first = row.slowest_first[:1]
+    parts += [f"assay explain {document.run.id} '{rate.label}' tells of the slowest" for rate in first]
+    return [*paragraph("clients", parts, width), Text()]
 
 
 def thresholds_story(width: int) -> list[Text]:

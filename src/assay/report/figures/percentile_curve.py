@@ -29,7 +29,7 @@ from assay.report.axes import (
 from assay.report.figure import Figure, Table, sentence
 from assay.report.recording import Latencies, OneResult, Recording
 from assay.report.titles import slug_of, titles_of
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import Document, LatencyNs, Result
 from assay.units import format_ns
 
@@ -139,17 +139,17 @@ def draw(one: OneResult) -> Iterator[Figure]:
     curves = [found for key, name in named if (found := curve_of(one.recording, result, key, name))]
     if not curves:
         return
-    inks = [theme.MEASURED, theme.SERIES[1]] if stands(result) else [theme.UNTRUSTED, theme.MUTED_INK]
-    told = _told([(name, spread_ns, result) for name, spread_ns in _spreads(result)])
+    inks = [theme.MEASURED, theme.SERIES[1]] if is_usable(result) else [theme.UNTRUSTED, theme.MUTED_INK]
+    text = _cells([(name, spread_ns, result) for name, spread_ns in _spreads(result)])
     yield Figure(
         slug=f"{one.slug}-percentiles",
         title=f"{one.name}: {' and '.join(curve.name for curve in curves)} by percentile",
         caption="How long the fastest share of the operations in the window took at most. Dots: p50, p90, p99, p99.9."
         " Dashed: too few operations for a percentile, up to the slowest.",
         alt_text=f"Percentiles of {one.name}. "
-        + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in told),
+        + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in text),
         chart=chart(curves, inks[: len(curves)]),
-        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(told)),
+        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(text)),
     )
 
 
@@ -168,16 +168,16 @@ def overlaid(recording: Recording, document: Document) -> Iterator[Figure]:
 
 
 def _overlay(recording: Recording, kind: str, slug: str, named: Sequence[tuple[str, Result]]) -> Iterator[Figure]:
-    curves, inks, told = [], [], []
+    curves, inks, text = [], [], []
     for (name, result), ink in zip(named, theme.SERIES, strict=False):
         found = curve_of(recording, result, "response" if result.response_ns else "latency", name)
         if found:
             curves.append(found)
-            inks.append(ink if stands(result) else theme.UNTRUSTED)
-            told.append((name, result.response_ns or result.latency_ns, result))
+            inks.append(ink if is_usable(result) else theme.UNTRUSTED)
+            text.append((name, result.response_ns or result.latency_ns, result))
     if len(curves) < 2:
         return
-    rows = _told(told)
+    rows = _cells(text)
     has_response = any(result.response_ns for _, result in named)
     yield Figure(
         slug=f"overview-percentiles-{slug}",
@@ -205,7 +205,7 @@ def _spreads(result: Result) -> list[tuple[str, LatencyNs]]:
     return [("latency", result.latency_ns), *([("response time", result.response_ns)] if result.response_ns else [])]
 
 
-def _told(named: Sequence[tuple[str, LatencyNs, Result]]) -> list[tuple[str, ...]]:
+def _cells(named: Sequence[tuple[str, LatencyNs, Result]]) -> list[tuple[str, ...]]:
     return [
         (name, *(format_ns(v) for v in (s.p50, s.p90, s.p99, s.p99_9, s.max)), trust_words(result))
         for name, s, result in named

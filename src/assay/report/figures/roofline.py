@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.ceilings import CACHED_READ, cached_read_bytes_per_s
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import Layered, decades_around, log_ticks, records, spread
+from assay.report.axes import Layered, decades_covering, log_ticks, records, spread
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import MIB_PER_S, headline_rates, rate
 from assay.report.titles import titles_of
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import ClientCeilings, Document, Result
 from assay.units import KIB, MIB, format_bytes
 
@@ -48,7 +48,7 @@ def draw(document: Document) -> Iterator[Figure]:
     lines = list(_lines(document.ceilings, sizes))
     if not lines:
         return
-    told = tuple(
+    parts = tuple(
         (f"{number}: {title}", format_bytes(round(_mean_bytes(result))), *_rate_and_trust(result))
         for number, title, result in placed
     )
@@ -57,9 +57,9 @@ def draw(document: Document) -> Iterator[Figure]:
         title="Under which roof the numbers are",
         caption=_caption(document.ceilings),
         alt_text="Throughput over the size of an operation. "
-        + sentence(f"{name}, {size} each: {value}, {trust}" for name, size, value, trust in told),
+        + sentence(f"{name}, {size} each: {value}, {trust}" for name, size, value, trust in parts),
         chart=chart(placed, lines, sizes),
-        table=Table(("Result", "Operation", "Throughput", "Trust"), told),
+        table=Table(("Result", "Operation", "Throughput", "Trust"), parts),
     )
 
 
@@ -107,14 +107,14 @@ def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], size
             "size": _mean_bytes(result),
             "rate": (headline_rates(result)[1] or 0.0) / MIB,
             "number": str(number),
-            "ink": theme.MEASURED if stands(result) else theme.UNTRUSTED,
+            "ink": theme.MEASURED if is_usable(result) else theme.UNTRUSTED,
         }
         for number, _, result in placed
     ]
     # No line goes far above what is flat: an empty system call of 16 MiB would squeeze all else.
     flat = max(points[-1][1] for words, points in lines) if len(lines) == 1 else _highest_flat(lines)
     rates = [_of(dot, "rate") for dot in dots]
-    low, high = decades_around(min(rates), max(*rates, flat / MIB))
+    low, high = decades_covering(min(rates), max(*rates, flat / MIB))
     drawn = [
         {"line": words, "size": size, "rate": value / MIB}
         for words, points in lines

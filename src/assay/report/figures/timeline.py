@@ -20,7 +20,7 @@ from assay.report.figure import Figure, Table
 from assay.report.numbers import RateUnit, is_with_flush, rate, rate_unit, span_s, window_rate
 from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import Result
 from assay.units import format_number
 
@@ -190,7 +190,7 @@ def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.
     if value is None or unit != series.unit or result.window_s is None:
         return []
     text = rate(value, unit) + (" without the flush" if is_with_flush(result) else "")
-    text += "" if stands(result) else ", not to be trusted"
+    text += "" if is_usable(result) else ", not to be trusted"
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")

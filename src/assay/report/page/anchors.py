@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from assay.outward import markup
 from assay.report.titles import slug_of
-from assay.report.verdict import stands, trust_reasons, trust_words
+from assay.report.verdict import is_usable, trust_reasons, trust_words
 from assay.results import Result
 from assay.units import ABSENT
 
@@ -62,10 +62,10 @@ class Places:
                 ranges[-1].append(i)
             else:
                 ranges.append([i])
-        told = [self._range(each) for each in ranges[:_MOST_LINKS]]
+        parts = [self._range(each) for each in ranges[:_MOST_LINKS]]
         others = sum(map(len, ranges[_MOST_LINKS:]))
         words = "row" if len(numbers) == 1 else "rows"
-        return f"{words} {', '.join(told)}" + (f" and {others} more" if others else "")
+        return f"{words} {', '.join(parts)}" + (f" and {others} more" if others else "")
 
     def _range(self, each: Sequence[int]) -> str:
         links = [f'<a href="#{self.of(i)}">{i + 1}</a>' for i in (each[0], each[-1])]
@@ -76,16 +76,16 @@ class Places:
 
 def struck(text: str, result: Result) -> str:
     """Give a number; one that is not to be trusted is struck through, and says why within one click."""
-    if stands(result) or text == ABSENT:
+    if is_usable(result) or text == ABSENT:
         return markup(text)
     why = markup(f"Not to be trusted: {trust_reasons(result)}")
     inner = f'<s>{markup(text)}</s><span class="unseen"> (not to be trusted)</span>'
     return f'<a class="struck" href="#{_anchor_of(result)}" title="{why}">{inner}</a>'
 
 
-def trust_told(result: Result, *, reasons: bool = True) -> str:
+def trust_text(result: Result, *, reasons: bool = True) -> str:
     """Say whether a number may be used, and link why not."""
-    colour = "good" if result.trusted else "warn" if stands(result) else "bad"
+    colour = "good" if result.trusted else "warn" if is_usable(result) else "bad"
     word = f'<span class="{colour}">{trust_words(result)}</span>'
     if not reasons or not result.trust.reasons:
         return word

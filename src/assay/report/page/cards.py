@@ -13,7 +13,7 @@ from assay.report.numbers import (
     rate,
     span_s,
 )
-from assay.report.page.anchors import card_anchor, struck, trust_told
+from assay.report.page.anchors import card_anchor, struck, trust_text
 from assay.report.page.warned import finding_item
 from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_number, format_percent, format_seconds, format_share
@@ -42,12 +42,12 @@ def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
     return f'<p class="muted">{text}. Their numbers are in the summary.</p>'
 
 
-def not_told(results: int, told: int) -> str:
+def not_shown(results: int, count: int) -> str:
     """Say which results a page of very many leaves to other commands."""
-    if told == results:
+    if count == results:
         return ""
     return (
-        f'<p class="muted">{told} of {results:,} results are told in full here: those with the gravest findings, then the'
+        f'<p class="muted">{count} of {results:,} results are told in full here: those with the gravest findings, then the'
         " first. <code>assay show --json</code> has every number of all.</p>"
     )
 
@@ -76,13 +76,13 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
     items = "".join(f"<div><dt>{markup(k)}</dt><dd>{v}</dd></div>" for k, v in _items(result))
     found = "".join(finding_item(finding, linked=True) for finding in result.findings)
     listed = f'<ul class="findings">{found}</ul>' if found else ""
-    brief = f'<span class="brief">{main} · {trust_told(result, reasons=False)}</span>'
+    brief = f'<span class="brief">{main} · {trust_text(result, reasons=False)}</span>'
     return (
         f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
         f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
         f'<p class="where">{markup(where)} · <a href="#{row}">in the summary</a></p>'
         f"{f'<p>Stands for: {markup(stands_for)}</p>' if stands_for else ''}"
-        f'<p class="rate">{main}{also_words}</p><p>{trust_told(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
+        f'<p class="rate">{main}{also_words}</p><p>{trust_text(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
 
 

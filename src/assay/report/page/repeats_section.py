@@ -8,14 +8,14 @@ from assay.report.numbers import RateUnit, rate
 from assay.report.over_repeats import (
     METHODS,
     headline_number,
+    remarks,
     repeats_of,
     shown_rates,
     shown_results,
     summary_titles,
-    told,
     unit_of,
 )
-from assay.report.page.anchors import Places, struck, trust_told
+from assay.report.page.anchors import Places, struck, trust_text
 from assay.results import Document, Result, Summary
 from assay.units import ABSENT, format_ns, format_number, format_share
 
@@ -77,7 +77,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
     unit = unit_of(measured)
     number = headline_number(summary, unit)
     value = None if number.value is None else number.value / unit.per_unit
-    remarks = "".join(f'<br><span class="muted">{markup(said)}</span>' for said in told(summary, measured))
+    notes = "".join(f'<br><span class="muted">{markup(remark)}</span>' for remark in remarks(summary, measured))
     interval = f'<br><span class="muted">{markup(_ends(number.interval, unit))}</span>' if number.interval else ""
     cells = (
         ("", value, struck(rate(value, unit), typical) + interval),
@@ -87,7 +87,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
         ("", summary.p50_ns.value, struck(format_ns(summary.p50_ns.value), typical)),
         ("", summary.p99_ns.value, struck(format_ns(summary.p99_ns.value), typical)),
         ("words", None, markup(" and ".join(summary.measures))),
-        ("words", None, trust_told(typical)),
+        ("words", None, trust_text(typical)),
     )
     written = "".join(
         f"<td{_words(kind == 'words')}{'' if by is None else f' data-by={chr(34)}{by:.9g}{chr(34)}'}>{html}</td>"
@@ -95,7 +95,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
     )
     return (
         f'<tr id="{repeat_anchor(row)}"><td data-by="{row + 1}">{row + 1}</td>'
-        f'<th scope="row">{markup(title)}{remarks}</th>{written}</tr>'
+        f'<th scope="row">{markup(title)}{notes}</th>{written}</tr>'
     )
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from assay.outward import markup
 from assay.report.figures.timeline import rates
 from assay.report.limited_by import marked_limit
-from assay.report.numbers import headline, interval_told, is_with_flush, rate, rate_unit
-from assay.report.page.anchors import Places, card_anchor, struck, trust_told
+from assay.report.numbers import headline, interval_ends, is_with_flush, rate, rate_unit
+from assay.report.page.anchors import Places, card_anchor, struck, trust_text
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.thumbnails import StripScale, sparkline
-from assay.report.page.tiles import counts_told, range_told
+from assay.report.page.tiles import counts_text, range_text
 from assay.report.recording import Recording
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_ns
 
@@ -104,7 +104,7 @@ class _Table:
             _Cell(struck(format_ns(result.cpu_ns_per_op), result), result.cpu_ns_per_op),
             _Cell(markup(result.measures.words), is_words=True),
             _Cell(markup(marked_limit(result, ABSENT)), is_words=True),
-            _Cell(trust_told(result), is_words=True),
+            _Cell(trust_text(result), is_words=True),
         ]
         title = f'<a href="#{card_anchor(i)}">{markup(row.title)}</a>' if i in places.cards else markup(row.title)
         return _row(places.rows[i], str(i + 1), title, cells)
@@ -113,11 +113,11 @@ class _Table:
         """Give the row of several results: from where to where their rates go."""
         members = [results[i] for i in row.members]
         blank = _Cell("")
-        cells = [_Cell(range_told(members))]
+        cells = [_Cell(range_text(members))]
         cells += [blank] * (self.has_pictures + 2 * self.has_response + 3 + self.has_pictures + 1)
         measured = ", ".join(sorted({result.measures.words for result in members}))
         cells += [_Cell(markup(measured), is_words=True), _Cell("", is_words=True)]
-        cells.append(_Cell(counts_told(members), is_words=True))
+        cells.append(_Cell(counts_text(members), is_words=True))
         title = f'{markup(row.title)} <span class="muted">({len(members)} results)</span>'
         return _row(places.rows[row.members[0]], str(row.members[0] + 1), title, cells)
 
@@ -135,8 +135,8 @@ def _head(name: str, *, is_words: bool) -> str:
 
 
 def _interval(result: Result) -> str:
-    told = "with the flush" if is_with_flush(result) else interval_told(result)
-    return "" if told == ABSENT or not stands(result) else f'<br><span class="muted">{markup(told)}</span>'
+    text = "with the flush" if is_with_flush(result) else interval_ends(result)
+    return "" if text == ABSENT or not is_usable(result) else f'<br><span class="muted">{markup(text)}</span>'
 
 
 def _latencies(spread: LatencyNs | None, keys: Sequence[str], result: Result) -> list[_Cell]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.limited_by import marked_limit
-from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_told, is_with_flush, rate, user_latency
-from assay.report.page.anchors import Places, struck, trust_told
+from assay.report.numbers import MIB_PER_S, headline, headline_rates, interval_ends, is_with_flush, rate, user_latency
+from assay.report.page.anchors import Places, struck, trust_text
 from assay.report.page.grouping import SummaryRow
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Result
 from assay.units import ABSENT, format_ns, format_number
 
@@ -29,7 +29,7 @@ _QUICK = (
 @dataclass(frozen=True)
 class _Tile:
     title: str
-    told: tuple[tuple[str, int], ...]
+    parts: tuple[tuple[str, int], ...]
     """What to call each result, and its place."""
 
 
@@ -57,7 +57,7 @@ def tiles(results: Sequence[Result], rows: Sequence[SummaryRow], places: Places,
 def _of_quick(results: Sequence[Result]) -> list[_Tile]:
     at = {result.phase: i for i, result in reversed(list(enumerate(results)))}
     made = [_Tile(title, tuple((name, at[phase]) for phase, name in parts if phase in at)) for title, parts in _QUICK]
-    return [tile for tile in made if tile.told]
+    return [tile for tile in made if tile.parts]
 
 
 def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
@@ -66,13 +66,13 @@ def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
     members = [results[i] for i in row.members]
     return (
         f'<div class="tile"><h3><a href="#{places.of(row.members[0])}">{markup(row.title)}</a></h3>'
-        f'<p class="figure">{range_told(members)}</p><p class="small">{counts_told(members)}</p></div>'
+        f'<p class="figure">{range_text(members)}</p><p class="small">{counts_text(members)}</p></div>'
     )
 
 
-def range_told(members: Sequence[Result]) -> str:
+def range_text(members: Sequence[Result]) -> str:
     """Say from where to where the rates of several results go that may be shown as numbers."""
-    known = [(value, result) for result in members if stands(result) and (value := headline(result)[0])]
+    known = [(value, result) for result in members if is_usable(result) and (value := headline(result)[0])]
     if not known:
         return markup(ABSENT)
     units = {headline(result)[1] for _, result in known}
@@ -86,24 +86,24 @@ def range_told(members: Sequence[Result]) -> str:
     return f"{markup(format_number(low))} to {markup(rate(high, unit))}"
 
 
-def counts_told(members: Sequence[Result]) -> str:
+def counts_text(members: Sequence[Result]) -> str:
     """Say how many of several results may be trusted."""
     trusted = sum(result.trusted for result in members)
-    weak = sum(stands(result) and not result.trusted for result in members)
+    weak = sum(is_usable(result) and not result.trusted for result in members)
     bad = len(members) - trusted - weak
     counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not to be trusted"))
     return ", ".join(f'<span class="{colour}">{n:,} {words}</span>' for n, colour, words in counted if n)
 
 
 def _tile(tile: _Tile, results: Sequence[Result], places: Places) -> str:
-    told = "".join(_told(name, results[i], places.of(i)) for name, i in tile.told)
-    return f'<div class="tile"><h3>{markup(tile.title)}</h3>{told}</div>'
+    text = "".join(_part(name, results[i], places.of(i)) for name, i in tile.parts)
+    return f'<div class="tile"><h3>{markup(tile.title)}</h3>{text}</div>'
 
 
-def _told(name: str, result: Result, anchor: str) -> str:
+def _part(name: str, result: Result, anchor: str) -> str:
     which, spread = user_latency(result)
-    known = interval_told(result)
-    between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and stands(result) else ""
+    known = interval_ends(result)
+    between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and is_usable(result) else ""
     if is_with_flush(result):
         between = '<span class="also">with the flush</span>'
     value = struck(rate(*headline(result)), result)
@@ -114,5 +114,5 @@ def _told(name: str, result: Result, anchor: str) -> str:
     link = f'<a class="what" href="#{anchor}">{markup(name or "details")}</a>'
     return (
         f'<div class="told"><p class="figure">{value} {between}</p>'
-        f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_told(result)}</p></div>'
+        f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_text(result)}</p></div>'
     )

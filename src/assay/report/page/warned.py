@@ -16,11 +16,11 @@ _MOST_TEXTS = 4
 class _Kind:
     severity: str
     cure: str
-    said: dict[str, list[int]] = field(default_factory=dict)
+    texts: dict[str, list[int]] = field(default_factory=dict)
     """Places of results by what is said of them; of the whole run none."""
 
     def results(self) -> list[int]:
-        return sorted({i for where in self.said.values() for i in where})
+        return sorted({i for where in self.texts.values() for i in where})
 
 
 def warnings(document: Document, places: Places) -> str:
@@ -38,26 +38,26 @@ def warnings(document: Document, places: Places) -> str:
 
 def _kinds(document: Document) -> dict[str, _Kind]:
     found: dict[str, _Kind] = {}
-    told: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
-    told += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
-    for finding, i in sorted(told, key=lambda pair: SEVERITIES.index(pair[0].severity)):
+    parts: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
+    parts += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
+    for finding, i in sorted(parts, key=lambda pair: SEVERITIES.index(pair[0].severity)):
         if finding.severity != NOTE:
             kind = found.setdefault(finding.id, _Kind(finding.severity, finding.cure))
-            kind.said.setdefault(finding.text, []).extend([] if i is None else [i])
+            kind.texts.setdefault(finding.text, []).extend([] if i is None else [i])
     return found
 
 
 def _listed(id_: str, kind: _Kind, places: Places) -> str:
     concerned = kind.results()
     where = places.links(concerned) if concerned else "the whole run"
-    said = sorted(kind.said.items(), key=lambda pair: -len(pair[1]))
+    parts = sorted(kind.texts.items(), key=lambda pair: -len(pair[1]))
     shown = 1 if places.tests else _MOST_TEXTS
-    texts = [_text(text, rows, places, alone=len(said) == 1 or bool(places.tests)) for text, rows in said[:shown]]
-    if len(said) > shown:
-        others = "".join(_text(text, rows, places, alone=False) for text, rows in said[shown : 10 * _MOST_TEXTS])
-        left = len(said) - 10 * _MOST_TEXTS
+    texts = [_text(text, rows, places, alone=len(parts) == 1 or bool(places.tests)) for text, rows in parts[:shown]]
+    if len(parts) > shown:
+        others = "".join(_text(text, rows, places, alone=False) for text, rows in parts[shown : 10 * _MOST_TEXTS])
+        left = len(parts) - 10 * _MOST_TEXTS
         more = f'<p class="muted">and the like {left} times more: assay explain tells them.</p>' if left > 0 else ""
-        words = f"The like of other results, in {len(said) - shown} wordings"
+        words = f"The like of other results, in {len(parts) - shown} wordings"
         texts.append(f"<details><summary>{words}</summary>{others}{more}</details>")
     cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
     return (

@@ -17,8 +17,8 @@ _AGAIN_LINE_S = 10.0
 """Where a line cannot be written over."""
 
 
-class JudgingTold:
-    """One line for all clients: `judging clients: 120 of 1,000`."""
+class AnalysisProgress:
+    """One line for all clients: `analysing clients: 120 of 1,000`."""
 
     def __init__(self, out: TextIO, now_s: Callable[[], float] = time.monotonic) -> None:
         """Begin to count the time."""
@@ -26,12 +26,12 @@ class JudgingTold:
         self._line = ProgressLine(out)
         self._due_s = now_s() + _FIRST_S
 
-    def tell(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int) -> None:
         """So many of the clients have been judged."""
         now_s = self._now_s()
         if now_s < self._due_s:
             return
-        words = f"judging clients: {done:,} of {total:,}"
+        words = f"analysing clients: {done:,} of {total:,}"
         if self._line.is_terminal:
             self._due_s = now_s + _AGAIN_S
             self._line.show(words)
@@ -45,10 +45,10 @@ class JudgingTold:
         self._line.clear()
 
 
-def document_told(run: RunRecord) -> Document:
+def document_with_progress(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not, and tell how far that is."""
-    told = JudgingTold(sys.stderr)
+    progress = AnalysisProgress(sys.stderr)
     try:
-        return document(run, told.tell)
+        return document(run, progress.update)
     finally:
-        told.end()
+        progress.end()

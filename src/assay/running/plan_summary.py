@@ -12,7 +12,7 @@ _UNTOUCHING = (Prepare, Evict, Sync)
 """Steps that every load has, and that change nothing but Assay's own files."""
 
 
-def foreseen(plan: Plan) -> Iterator[str]:
+def plan_summary(plan: Plan) -> Iterator[str]:
     """Say who does what where, a line each; raises PlanError where a target's address is none."""
     user = plan.user
     uid = os.geteuid() if user is None else user.uid

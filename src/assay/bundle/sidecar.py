@@ -20,7 +20,7 @@ _LOCK_TRIES, _LOCK_PAUSE_S = 100, 0.05
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def replace_beside(folder: Path, name: str, data: bytes) -> None:
+def replace_sidecar(folder: Path, name: str, data: bytes) -> None:
     """Replace a file of a run, durably; raises OSError, and then the old is untouched."""
     # It ends as a seal's own temporary files do, which no manifest has.
     temporary = folder / f"{name}.{secrets.token_hex(8)}.part"
