@@ -137,6 +137,6 @@ def _words(side: str, on: str | None) -> list[str]:
         return words
     if len(words) == 1 and (words[0].endswith(".toml") or words[0] in {*suites.names(), *suites.examples()}):
         if on is None:
-            raise InputError(f"ab: '{side}' is a load; --on DIR says where to measure it")
+            raise InputError(f"ab: '{side}' is a load; give its directory with --on DIR")
         return ["run", words[0], on]
     raise InputError(f"ab: '{side}' does not begin with a command that measures: {', '.join(sorted(measuring))}")

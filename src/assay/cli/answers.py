@@ -16,7 +16,7 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     Args:
         run: As the user names it.
         runs: Where runs are kept; None: the usual place.
-        energy: File of a power meter that was read beside the run; None: there is none.
+        energy: File of a power meter that was read during the run; None: there is none.
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
@@ -26,7 +26,7 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     place = runs_directory(runs)
     folder = resolve(run, place)
     if owner := stranger(folder.stat().st_uid):
-        echo(f"{folder.name}: belongs to user {owner}, not to you: its numbers are that user's", err=True)
+        echo(f"{folder.name}: belongs to user {owner}, not to you: that user wrote its results", err=True)
     from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
@@ -55,7 +55,7 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
         run: As the user names it.
         name: The client.
         runs: Where runs are kept; None: the usual place.
-        energy: File of a power meter that was read beside the run; None: there is none.
+        energy: File of a power meter that was read during the run; None: there is none.
 
     Raises:
         InputError: the run has no such client.

@@ -24,7 +24,7 @@ _NOT_ALONE = "its sides have no command for it alone: an 'assay iozone' of one s
 
 
 class CellsAlone:
-    """Measures cells by themselves, and says what became of them."""
+    """Measure cells alone, and report the outcome."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class CellsAlone:
         return arms, with_cells_again(found, self._again)
 
     def measure(self, stops: "Stops") -> bool:
-        """Measure again what stands out. False: the user ended it; the turn that was not whole is left out."""
+        """Measure outlying cells again. False: the user ended it; an incomplete turn is left out."""
         from assay.compare.surfaces.cells_again import MOST_AGAIN, not_again, odd_of, rounds_again
 
         cells: dict[str, _Alone] = {}
@@ -122,7 +122,7 @@ class CellsAlone:
         return True
 
     def _assess(self, cell: "_Alone") -> None:
-        """Say what became of a cell, in each test in which it stood out."""
+        """Report the outcome of a cell, for each test in which it was an outlier."""
         from assay.compare.surfaces.cells_again import RoundsAgain, not_again, verdict_again
 
         rounds = RoundsAgain(first=len(self._series.found[0]), new=len(cell.found[0]), ended_by=cell.failed)
@@ -173,7 +173,7 @@ class _Alone:
     found: "list[list[Document]]"
     """By side, as many of each."""
     odd: "list[OddCell]" = field(default_factory=list)
-    """The tests and sides in which it stood out."""
+    """The tests and sides in which it was an outlier."""
     failed: str = ""
     """Why it is measured no more."""
 

@@ -71,7 +71,7 @@ def claims(
 
 
 def _meant(mb: str | None, effect: float, of_file: str) -> "Meant":
-    """Say how sentences are to be read."""
+    """Set how claims are read."""
     from assay.claims.against_tables import Meant
     from assay.claims.stated_units import Prefixes
     from assay.errors import InputError

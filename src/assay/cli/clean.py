@@ -47,7 +47,7 @@ def clean(
             remove_left(directory.parent, directory.name), remove_sets(directory, keep_kept=keep_kept)
         ):
             echo(line)
-    with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
+    with contextlib.suppress(InputError):  # no home directory: nothing is kept in it
         if text := told_of(clients_folder()):
             echo(text, err=True)
 
@@ -64,4 +64,4 @@ def _remove_kept(age: str) -> None:
     for line, _ in removed or [(f"{folder}: nothing is kept there", False)]:
         echo(line)
     if any(is_failure for _, is_failure in removed):
-        raise RunError(f"{folder}: not all that is older was removed; the lines above say why")
+        raise RunError(f"{folder}: some older records were not removed; the lines above explain why")

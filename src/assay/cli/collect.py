@@ -75,7 +75,7 @@ def collect(
 
 
 def _print_collected(found: "Collected", of: str, *, as_json: bool) -> None:
-    """Say what came of it."""
+    """Print the outcome."""
     import msgspec
 
     from assay.outward import json_text

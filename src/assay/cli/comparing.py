@@ -195,7 +195,7 @@ def surveyed(found: "Comparison", arms: "Sequence[Arm]", questions: "Questions",
 
 
 def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
-    """Give the place of each result of the first run: by its Plan, or by what another tool says."""
+    """Return the place of each result of the first run: from its Plan, or from the output of another tool."""
     from assay.analysis.imported import size_pairs_told
     from assay.analysis.two_sizes import size_pairs
     from assay.bundle.catalog import open_run
@@ -268,7 +268,7 @@ def _check_headline(found: "Comparison") -> None:
 
 
 def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ...]":
-    """Say in which facts and fields of the Plan the first run of each side differs."""
+    """Describe which facts and Plan fields differ between the first runs of the sides."""
     from assay.analysis.difference import diff_runs
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import report_damage

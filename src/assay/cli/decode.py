@@ -72,6 +72,6 @@ def _imported(reference: str, runs: "Path | None") -> "tuple[str, tuple[Claim, .
     except BundleError as error:
         raise InputError(f"there is no file '{reference}', and {error}") from None
     if original is None:
-        raise InputError(f"decode: {bundle.run_id} was measured by Assay: 'assay show' says what its numbers are of")
+        raise InputError(f"decode: {bundle.run_id} was measured by Assay; use 'assay show'")
     tool, figures = read(original.text, original.file_name, original.tool)
     return tool, tuple(figure for figure in figures if figure.during.machine == original.machine)

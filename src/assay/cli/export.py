@@ -57,7 +57,7 @@ def export(
 
     if all(wanted is None for wanted in (charts, files, csv, parquet, xlsx, output)):
         raise InputError(
-            "export: nothing to write. Say --csv DIR, --parquet DIR or --xlsx FILE for its numbers, --charts DIR for "
+            "export: nothing to write. Give --csv DIR, --parquet DIR or --xlsx FILE for its numbers, --charts DIR for "
             "pictures, --files DIR for a tool's files, or -o FILE.tar.gz for the run."
         )
     bundle = open_run(run, runs)

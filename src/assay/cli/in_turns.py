@@ -87,7 +87,7 @@ class MeasuredInTurns:
         Args:
             side: Its place among the sides.
             words: The command, without the program's name.
-            place: Says to the user where among all this is.
+            place: Position among all measurements, for the user.
             stops: Counts signals.
 
         Returns:
@@ -135,7 +135,7 @@ class MeasuredInTurns:
             raise RunError(f"ab: '{self.names[side]}' printed no results: {error}") from error
 
     def _tick(self, side: int, place: str, since_s: float) -> None:
-        """Say what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
+        """Show progress: on a terminal once a second on one line, else once per measurement."""
         letter = chr(ord("A") + side)
         if self._line.is_terminal:
             self._line.show(f"{place}, {letter}, {since_s:.0f} s")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.bundle.kept_list import Outcome
 
 _MANY = 10
-"""Runs that take so long to judge that a word of it is due."""
+"""Number of runs to assess after which a message is due."""
 _PATTERN = "may have * and ?"
 
 
@@ -72,10 +72,10 @@ def ls(
 
 
 class RunAssessor:
-    """Judges runs for the list; what that needs is loaded when a run is judged."""
+    """Assess runs for the list; the analysis is loaded with the first run."""
 
     def __init__(self) -> None:
-        """Judge nothing yet."""
+        """Assess nothing yet."""
         self._assessed = 0
 
     @functools.cached_property

@@ -23,7 +23,10 @@ def page(root: Any) -> Iterator[str]:
     from assay.errors import EXIT_CODES
 
     yield f'.TH ASSAY 1 "" "Assay {__version__}" "User Commands"'
-    yield from (".SH NAME", "assay \\- measure storage, say what limits it, and whether the number can be trusted")
+    yield from (
+        ".SH NAME",
+        "assay \\- measure storage, find what limits it, and check whether the result can be trusted",
+    )
     yield from (".SH SYNOPSIS", ".B assay", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR] ...")
     yield from (".SH DESCRIPTION", *_text(root.help))
     context = root.make_context("assay", [], resilient_parsing=True)

@@ -78,11 +78,11 @@ def matrix(
     if json and csv:
         raise InputError("--json and --csv: choose one")
     if over and destroy_data is None:
-        raise InputError("--over says what a device may carry; --destroy-data names the device")
+        raise InputError("--over needs --destroy-data, which names the device")
     folder = _state_folder(file, state)
     if undo:
         if destroy_data is not None or resume or retry or show or json or csv:
-            raise InputError("--undo goes with FILE and --state alone; the journal says which device it was")
+            raise InputError("--undo takes FILE and --state only; the journal names the device")
         _undone(folder)
         return
     try:
@@ -105,7 +105,7 @@ def matrix(
     outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
     if not is_whole:
-        echo(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
+        echo(f"stopped; run the same command to resume. Results are kept in {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(lines)))
 
@@ -140,7 +140,7 @@ def _measured(
 
     _need_root()
     if device is None and campaign.loop is None:
-        raise InputError("neither [loop] in the file nor --destroy-data says where to measure")
+        raise InputError("nowhere to measure: give [loop] in the file, or --destroy-data")
     overwritten = None if device is None else overwritten_device(device, over)
     progress = _Progress()
     with opened(folder, must_be_there=resume) as journal:
@@ -167,7 +167,7 @@ def _need_runs(lines: "Sequence[AnyLine]", runs: Path) -> None:
 
 
 def _undone(folder: Path) -> None:
-    """Put back what the campaign of a folder left, and say what."""
+    """Undo what the campaign of a directory left, and print each step."""
     from assay.campaign.journal import opened, read_only
     from assay.campaign.leftovers import put_back
     from assay.running.stopping import Stops
@@ -180,7 +180,7 @@ def _undone(folder: Path) -> None:
             echo(line)
             is_any = True
     if not is_any:
-        echo("nothing was left")
+        echo("nothing to undo")
 
 
 def _need_root() -> None:
@@ -193,7 +193,7 @@ def _need_root() -> None:
 
 
 class _Progress:
-    """Says what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
+    """Show progress: on a terminal once a second on one line, else once per measurement."""
 
     def __init__(self) -> None:
         import sys
@@ -218,7 +218,7 @@ class _Progress:
 
 
 def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
-    """Work out what the runs of a journal say."""
+    """Compute the outcome of the runs of a journal."""
     from assay.campaign.journal import CampaignBegun, SlotFailed, SlotMade, SlotMeasured
     from assay.cli.answers import answer_of
     from assay.compare.campaign_outcome import (

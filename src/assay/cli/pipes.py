@@ -29,7 +29,7 @@ class _Outliving(io.TextIOWrapper):
     """Text into a descriptor; what it does not take goes nowhere where that is no error."""
 
     must_arrive = True
-    """Whether errors beside a reader that left are raised."""
+    """Whether errors other than a reader that left are raised."""
 
     def write(self, text: str) -> int:
         if text == "":
@@ -123,7 +123,7 @@ def outlive_readers() -> None:
 
 
 def _hold(descriptor: int) -> None:
-    """Open a descriptor that the caller left closed: else the next file would get it, and what is said be written there."""
+    """Open a descriptor that the caller left closed: else the next file would get it, and messages be written there."""
     try:
         os.fstat(descriptor)
     except OSError:

@@ -152,5 +152,5 @@ def _size_of_each(crew: "Crew", directory: "Path", seconds: float, *, asked: int
         asked=EACH_CLIENT_BYTES if asked is None else asked,
         repeats=repeats,
     )
-    how = "as asked" if asked is not None else "for each client, where --size does not say otherwise"
+    how = "as asked" if asked is not None else "for each client, unless --size is given"
     return msgspec.structs.replace(sizing, reason=f"{format_bytes(sizing.size_bytes)}: {how}")

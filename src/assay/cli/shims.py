@@ -42,11 +42,11 @@ def shims(
 
 def command_in_use() -> Path:
     """Find the path of the running `assay`; raises RunError if it was started in another way."""
-    beside = Path(sys.executable).parent / "assay"
-    found = next((path for path in (Path(sys.argv[0]).absolute(), beside) if shutil.which(path)), None)
+    sibling = Path(sys.executable).parent / "assay"
+    found = next((path for path in (Path(sys.argv[0]).absolute(), sibling) if shutil.which(path)), None)
     if found is None:
         raise RunError(
-            f"shims: no 'assay' command was found at {sys.argv[0]} or {beside}; install Assay, then try again"
+            f"shims: no 'assay' command was found at {sys.argv[0]} or {sibling}; install Assay, then try again"
         )
     return found
 

@@ -25,7 +25,9 @@ def suites(
     from assay.errors import InputError
 
     if (what is What.SHOW) != (name is not None):
-        raise InputError("say which: assay suites show NAME" if name is None else "'assay suites' alone lists them all")
+        raise InputError(
+            "name the load: assay suites show NAME" if name is None else "'assay suites' alone lists them all"
+        )
     if name is None:
         _list()
     else:

@@ -117,7 +117,7 @@ class CommandWords:
     no_report: bool = False
     """`--no-report`: no HTML report."""
     quiet: bool = False
-    """`--quiet`: no progress, and beside the tool's output the answer alone."""
+    """`--quiet`: no progress, and the answer alone next to the tool's output."""
     strict: bool = False
     """`--strict`: Assay's own exit code, which is 1 where a number must not be used."""
     require_trust: str | None = None
@@ -139,14 +139,14 @@ class CommandWords:
 _VALUES = {
     "--runs": "name the folder where runs are kept",
     "--user": "name the user who is to do the work",
-    "--name": "say what the run is to be called",
-    "--tag": "say which tag the run is to have",
-    "--note": "say something of the run",
+    "--name": "give the name of the run",
+    "--tag": "give the tag",
+    "--note": "give the text of the note",
     "--live-json": "name the file for a line of JSON an interval, or -",
     "--require-trust": "write yes, or weak",
-    "--wait-quiet": "say how long at most, such as 5min",
+    "--wait-quiet": "give the longest wait, such as 5min",
 }
-"""Options that have a value, and what is said where it is missing."""
+"""Options that have a value, and the message if it is missing."""
 _FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 _FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
@@ -171,7 +171,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
         elif word in _FLAGS_OF_CLIENTS:
             of_clients[_FLAGS_OF_CLIENTS[word]] = True
         elif name in _OF_CLIENTS:
-            of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "say which")
+            of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "give a value")
         elif name in _VALUES:
             given = _value(name, separator, value, rest, _VALUES[name])
             if name == "--tag":

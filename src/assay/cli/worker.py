@@ -49,7 +49,7 @@ def worker(
     from assay.units import parse_seconds
 
     if address is not None and interface is not None:
-        raise InputError("--address and --interface say the same; give one of them")
+        raise InputError("--address and --interface exclude each other; give one of them")
     run_worker(
         join,
         name=name,

@@ -329,7 +329,7 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
     )
 
 
-_REMARKS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
+_REMARKS = {"left_out": "left out", "weak": "used, but", "stands_out": "used, but an outlier"}
 
 
 def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample]) -> Iterator[str]:
@@ -364,7 +364,11 @@ def _verdict(
     """Judge a ratio of so many runs of the fewer side by its interval (METHOD 2.4)."""
     if not found.is_interval or found.low is None or found.high is None:
         runs = "a single run" if fewer == 1 else f"{fewer} runs"
-        return ComparisonVerdict.INDICATIVE, f"{runs} of a side: nobody knows what the next would give", None
+        return (
+            ComparisonVerdict.INDICATIVE,
+            f"no confidence interval: it needs at least 3 usable runs per side, and there are {runs}",
+            None,
+        )
     better, worse = ComparisonVerdict.BETTER, ComparisonVerdict.WORSE
     if found.low > 1 + effect:
         return (better if metric.higher_is_better else worse), "", None
@@ -374,9 +378,10 @@ def _verdict(
         differs = found.low > 1 or found.high < 1
         return (ComparisonVerdict.DIFFERENT_SMALL if differs else ComparisonVerdict.EQUIVALENT), "", None
     needed = None if cv is None else max(runs_needed(cv, effect), fewer + 1)
-    more = "" if needed is None else f"; about {needed - fewer} more runs of each would tell"
-    says = "larger" if found.low > 1 else "smaller" if found.high < 1 else ""
-    reason = f"B is {says}, whether by {100 * effect:g} % is open{more}" if says else f"the interval holds both{more}"
+    more = "" if needed is None else f": about {needed - fewer} more runs per side needed"
+    direction = "larger" if found.low > 1 else "smaller" if found.high < 1 else ""
+    is_open = f"B is {direction}, but not proven by {100 * effect:g} % or more{more}"
+    reason = is_open if direction else f"the interval includes both directions{more}"
     return ComparisonVerdict.INCONCLUSIVE, reason, needed
 
 

@@ -2,8 +2,8 @@
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
 is violated where the whole interval lies beyond the bound, and held where the whole interval lies within. In between it is
-undecided: more runs would tell. A gate on every row is violated only by a row that is significant among all rows together.
-One run says nothing of the next, so fewer than three of a side hold and violate nothing.
+undecided: more runs are needed. A gate on every row is violated only by a row that is significant among all rows together.
+One run does not predict the next, so a gate needs at least three runs per side.
 """
 
 import enum
@@ -113,7 +113,7 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     from assay.analysis.thresholds import FALSE_MARKS  # noqa: PLC0415 - a gate is read, and refused, before anything is loaded
 
     if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
-        return GateState.UNDECIDED, f"not significant among all rows (p {row.p_together:.2g}); more runs would tell"
+        return GateState.UNDECIDED, f"not significant among all rows (p {row.p_together:.2g}); more runs are needed"
     if is_violated:
         return GateState.VIOLATED, ""
-    return GateState.UNDECIDED, "the bound lies in the interval; more runs would tell"
+    return GateState.UNDECIDED, "the bound is inside the interval; more runs are needed"

@@ -1,4 +1,4 @@
-"""Works the results of a run out, and tells on standard error how far that is, where it takes long: of very many clients."""
+"""Compute the results of a run, with progress on standard error if it takes long, as with very many clients."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from assay.live.progress_line import ProgressLine
 from assay.results import Document
 
 _FIRST_S = 2.0
-"""What is done before says nothing."""
+"""Time before the first line."""
 _AGAIN_S = 0.5
 _AGAIN_LINE_S = 10.0
 """Where a line cannot be written over."""
@@ -27,7 +27,7 @@ class AnalysisProgress:
         self._due_s = now_s() + _FIRST_S
 
     def update(self, done: int, total: int) -> None:
-        """So many of the clients have been judged."""
+        """Show that `done` of `total` clients are analysed."""
         now_s = self._now_s()
         if now_s < self._due_s:
             return
@@ -46,7 +46,7 @@ class AnalysisProgress:
 
 
 def document_with_progress(run: RunRecord) -> Document:
-    """Compute the result document of a run, sealed or not, and tell how far that is."""
+    """Compute the result document of a run, sealed or not, with progress."""
     progress = AnalysisProgress(sys.stderr)
     try:
         return document(run, progress.update)

@@ -1,4 +1,4 @@
-"""Which of several clients is furthest behind with what all do? Told at every word of each, so that none looks at all."""
+"""Find which of several clients is furthest behind, updated with each progress event."""
 
 import heapq
 
@@ -9,14 +9,14 @@ class FurthestBehind:
     """How far clients have come, by the share that is done."""
 
     def __init__(self) -> None:
-        """Nothing was heard yet."""
+        """Start without progress."""
         self._latest: dict[str, events.Progress] = {}
         self._queue: list[tuple[float, int, str, events.Progress]] = []
         """A heap of share, order, client and word; those that a later word of the client has replaced are left in."""
         self._count = 0
 
     def __len__(self) -> int:
-        """Say how many words are kept: no more than a few of each client."""
+        """Return the number of kept events: a few per client."""
         return len(self._queue)
 
     def hear(self, client: str, progress: events.Progress) -> None:
@@ -38,7 +38,7 @@ class FurthestBehind:
         self._queue.clear()
 
     def least(self) -> events.Progress | None:
-        """Give what the client said that is furthest behind; None: nobody has said anything."""
+        """Return the progress of the client that is furthest behind; None: no progress yet."""
         while self._queue and self._latest.get(self._queue[0][2]) is not self._queue[0][3]:
             heapq.heappop(self._queue)
         return self._queue[0][3] if self._queue else None

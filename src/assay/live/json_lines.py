@@ -43,7 +43,7 @@ class LiveOperation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveMark(msgspec.Struct, frozen=True, kw_only=True):
-    """When something happened, as a user (`user`) or the engine (`detector`) says."""
+    """Time of an event that a user (`user`) or the engine (`detector`) reported."""
 
     t_s: float
     """Since the phase of the line began; below zero: before that."""

@@ -1,4 +1,4 @@
-"""One line on a terminal that says what goes on, and is written anew in its place."""
+"""Show progress on one line of a terminal, which is rewritten in place."""
 
 import contextlib
 import os
@@ -46,7 +46,7 @@ class ProgressLine:
 
 
 class StatusLines:
-    """Lines that stay, and below them one that says how far something is."""
+    """Lines that stay, and below them a progress line."""
 
     def __init__(self, out: TextIO) -> None:
         """Write nothing yet."""
@@ -59,7 +59,7 @@ class StatusLines:
         self._out.flush()
 
     def progress(self, text: str) -> None:
-        """Say how far it is: on a terminal in the place of what was said before, else in a line where it is new."""
+        """Show progress: on a terminal in place of the last text, else on a line if it changed."""
         if self._line.is_terminal:
             self._line.show(text)
         elif text != self._last:

@@ -9,7 +9,7 @@ from assay.plan import Plan
 
 
 class _Display(Protocol):
-    """As `running.carrying_out.Display`, which stands to the right of this."""
+    """As `running.carrying_out.Display`, which is to the right of this."""
 
     def begin(self, plan: Plan) -> None:
         """The run is about to start."""

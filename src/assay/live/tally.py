@@ -1,6 +1,6 @@
-"""What a phase has done so far, from the engine's intervals: rates and percentiles of one operation, for a glance.
+"""Sum up a phase so far from the engine's intervals: rates and percentiles of one operation, for progress lines.
 
-They are of the phase from its start, ramp and all, and are not judged: the results are worked out from the record.
+The figures cover the phase from its start, with the ramp, and are not assessed: results are computed from the record.
 """
 
 from collections import Counter
@@ -71,7 +71,7 @@ class Tally:
         return "  ".join(parts + self._errors())
 
     def rate_per_s(self) -> float | None:
-        """Give the operations a second of the operation that `so_far` tells of; None: nothing was done."""
+        """Return the operations per second of the operation in `so_far`; None: nothing was done."""
         if not self.has_operations or self._ns <= 0:
             return None
         most = max(self._sums.values(), key=lambda each: (each.bytes, each.ops))

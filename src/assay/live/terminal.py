@@ -1,7 +1,7 @@
 """The progress display on standard error: what was measured so far, what is going on, its rates, and the time left.
 
-On a terminal the lines are redrawn and give way to the answer. Elsewhere each phase has its line when it ends, and a line
-now and then before, so that a log stays readable. From the second repeat on the line says how well the rate is known.
+On a terminal the lines are redrawn and replaced by the answer. In a log each phase has a line when it ends, and a line now
+and then before. From the second repeat on the line has the interval of the rate.
 """
 
 import sys
@@ -25,7 +25,7 @@ from assay.units import format_bytes, format_seconds
 
 _FIRST_LINE_S = 2.0
 _EACH_LINE_S = 10.0
-"""In a log: when a phase that goes on is told of first, and how often then."""
+"""In a log: first line of a phase that is running, and interval of further lines."""
 _DRAWN_EACH_S = 0.4
 """Time between two looks at rates; their percentiles cost some CPU."""
 _BAR_COLUMNS = 8
@@ -104,7 +104,7 @@ class TerminalDisplay:
         self._draw()
 
     def _when(self, mark: events.Mark) -> str:
-        """Say when somebody set a mark: into the phase, where one has begun."""
+        """Print a mark with its time in the phase, if one has begun."""
         if self._begun_ns is None or mark.t_ns < self._begun_ns:
             return "mark"
         return f"mark at {(mark.t_ns - self._begun_ns) / 1e9:.2f} s"

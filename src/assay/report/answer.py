@@ -20,22 +20,22 @@ from assay.units import format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_SHOWN = 3
-"""Results that are told one by one."""
+"""Most results that get a line each."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
 _MOST_LIMITS, _MOST_REASONS = 4, 2
-"""Limits, and reasons not to use a number, that are named: the cure of a reason stands beside it."""
+"""Most limiters and reasons that are named; a reason is printed with its cure."""
 _MEMORY_RUN = "memory-run"
 
 
 def answer(document: Document, load: str, *, columns: int | None = 80, has_numbers: bool = True) -> tuple[str, ...]:
-    """Say it: a sentence a line.
+    """Format the answer: a sentence per line.
 
     Args:
-        document: The results; of several clients their sums are told.
+        document: The results; of several clients their sums are shown.
         load: Name of the Plan: that of the quick suite has words of its own.
         columns: Titles are cut, and medians left out, where a line would be longer; None: they are not.
-        has_numbers: Whether a few results are told one by one; else of several how many are to be trusted.
+        has_numbers: Whether a few results get a line each; else trusted results are counted.
 
     Returns nothing where the run was cut before its first number.
     """
@@ -57,7 +57,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
 
 
 def _over_repeats(document: Document) -> Iterator[str]:
-    """Say what the numbers are typical of, and how many repeats are in none of them."""
+    """Describe which repeats the results cover, and how many are excluded."""
     if document.summaries:
         most = max(len(summary.repeats) for summary in document.summaries)
         left_out = [len(summary.repeats) - len(summary.counted) for summary in document.summaries]
@@ -104,7 +104,7 @@ def _counted(results: Sequence[Result]) -> Iterator[str]:
     trusted = sum(result.trusted for result in results)
     weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
     others = len(results) - trusted - weak
-    yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
+    yield f"{len(results):,} results: {trusted:,} trusted, {weak:,} weak, {others:,} not usable."
 
 
 def _schedule(result: Result) -> Iterator[str]:
@@ -124,10 +124,10 @@ def _spread(result: Result, names: Sequence[str]) -> Iterator[str]:
 
 
 def _whole(document: Document) -> Iterator[str]:
-    """Say what holds of the whole run."""
+    """Describe findings on the whole run."""
     for finding in document.findings:
         if finding.id == _MEMORY_RUN:
-            yield "Served by memory: the numbers of data say nothing of the storage."
+            yield "Served by memory: these rates do not describe the storage."
 
 
 def _limited(results: Sequence[Result]) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _limited(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> Iterator[str]:
-    """Say which numbers are not usable, why, and what to do; then those that are weak: the table has the reasons."""
+    """List results that are not usable with cause and cure; then the weak ones."""
     by_reason: dict[str, list[int]] = {}
     cures: dict[str, str] = {}
     weak = []

@@ -76,7 +76,7 @@ def markdown(
 
 
 def so_far_words(comparison: Comparison, rounds: int) -> list[str]:
-    """Say after a round how well each ratio of rates is known: a single one on the round's line, others on their own."""
+    """Print the interval of each ratio after a round: a single one on the line of the round."""
     parts = []
     for place, against in enumerate(comparison.against, start=1):
         rates = [row for row in against.rows if row.metric != P99.name]
@@ -87,7 +87,7 @@ def so_far_words(comparison: Comparison, rounds: int) -> list[str]:
 
 
 def _ratio_words(row: Row) -> str:
-    """Say `random read, iops: 0.901 (0.882 to 0.921, ± 2.2 %)`."""
+    """Format `random read, iops: 0.901 (0.882 to 0.921, ± 2.2 %)`."""
     of = f"{row.title}, {row.metric}"
     if row.ratio is None:
         return f"{of}: {row.verdict.words}, {row.reason}"
@@ -134,7 +134,7 @@ def together_words(comparison: Comparison) -> str:
 
 
 def clients_text(comparison: Comparison, against: Against) -> str:
-    """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
+    """Print the number of clients, and what is omitted; nothing for single clients."""
     if not comparison.clients:
         return ""
     numbers = [
@@ -146,14 +146,14 @@ def clients_text(comparison: Comparison, against: Against) -> str:
 
 
 def more_runs_words(against: Against) -> str:
-    """Say how more runs are had."""
+    """Print how to get more runs."""
     return "import three results of each side" if against.foreign else "--repeat 5 measures five"
 
 
 def foreign_text(against: Against) -> str:
-    """Say which sides another tool measured, and what that means for those that Assay did."""
+    """Print which sides another tool measured, and what follows."""
     sides = " and ".join(against.foreign)
-    text = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    text = f"{sides}: not measured by Assay; what served these results, and what disturbed them, is not known"
     if len(against.foreign) > 1:
         return text
     return (
@@ -228,7 +228,7 @@ def _row_lines(comparison: Comparison, against: Against) -> Iterator[str]:
 
 
 def mean_text(against: Against) -> Iterator[str]:
-    """Say what the ratios of rates come to together."""
+    """Print the geometric mean of the ratios of rates."""
     if against.geometric_mean is not None and against.geometric_mean_of > 1:
         ends = against.geometric_mean_interval
         between = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f}, by how runs differ)"
@@ -236,7 +236,7 @@ def mean_text(against: Against) -> Iterator[str]:
 
 
 def caveats(against: Against) -> Iterator[str]:
-    """Say what drifted, and what only one side has."""
+    """Print what drifted, and results that only one side has."""
     for drift in against.drifts:
         yield f"The machine drifted: {drift.label} changed by {100 * drift.change:+.1f} % over all runs, whatever ran."
     if against.missing:
@@ -251,7 +251,7 @@ def _gates(gated: Sequence[Gated]) -> Iterator[str]:
 
 
 def gate_words(gate: Gated) -> str:
-    """Say what a gate was held against."""
+    """Print the bound of a gate."""
     row = gate.row
     of = f"{row.title}, {row.metric}"
     ratio = "" if row.ratio is None else f" is {row.ratio:.3f} times"

@@ -1,4 +1,4 @@
-"""What stands above the table: which run, on what storage, with which data, on which machine."""
+"""Gather what is printed above the table: run, storage, data and machine."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
 
 SIZE_REASON_FACT = "quick.size_reason"
-"""Key of the fact that says why the data set has its size."""
+"""Key of the fact that explains the size of the data set."""
 _MOST_NAMED = 6
 _MOST_KINDS = 3
-"""Clients, and kinds of machines, that are told one by one."""
+"""Most kinds of machines that are listed."""
 _MOST_DEVICES = 64
 """Devices below a target that are looked through."""
 
@@ -30,7 +30,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     """Name of the Plan."""
     pairs: tuple[tuple[str, str], ...]
-    """A key and what is said of it, a pair a line."""
+    """Key and text of each line."""
 
 
 def head_of(document: Document, run: "RunRecord") -> Head:
@@ -66,7 +66,7 @@ def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) ->
 
 
 def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
-    """Say who they are, and on how many machines of each kind they ran."""
+    """Describe the clients and their machines."""
     loads = [client.name for client in document.clients if client.role != OBSERVER]
     pairs = [("clients", f"{len(loads):,}: {format_names(loads, _MOST_NAMED)}")]
     if machines := _machines(run):
@@ -95,11 +95,11 @@ def _machines(run: "RunRecord") -> str:
 
 
 def _foreign(source: ForeignSource) -> list[tuple[str, str]]:
-    """Say that Assay did not measure it, and what is known of who did."""
+    """Describe a foreign run: the tool, the time and the file."""
     version = f" {source.version}" if source.version else ""
     when = f"at {source.measured_utc}" if source.measured_utc else "at an unknown time"
     if source.assumed_zone is not None:
-        by = "as was said" if source.zone_is_given else "assumed: the tool gives none, and nobody said one"
+        by = "as given" if source.zone_is_given else "assumed: the tool reports none, and --timezone was not given"
         when += f" (times taken for {source.assumed_zone}, {by})"
     of = f", of {source.machine}" if source.machine else ""
     file = source.file
@@ -108,7 +108,7 @@ def _foreign(source: ForeignSource) -> list[tuple[str, str]]:
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
-    """Say where it is: directory, file system, and what that lies on."""
+    """Describe a target: directory, file system, and device."""
     own = f"target.{name}"
     directory = facts.get(f"{own}.directory") or uri
     kind = facts.get(f"{own}.fs.type") or "file system unknown"

@@ -27,7 +27,7 @@ from assay.results import Document
 
 
 def default_path(run_id: str) -> Path:
-    """Give the file that `assay report` writes when told none: in the working directory, never in the bundle."""
+    """Return the default file of `assay report`: in the working directory, never in the bundle."""
     return Path(f"assay-{run_id}.html")
 
 
@@ -38,7 +38,7 @@ def write_html(run: RunRecord, document: Document, path: Path, *, of_tool: Seque
         run: What was recorded.
         document: What it came to.
         path: The file.
-        of_tool: Figures of the tool that made the run; they stand first.
+        of_tool: Figures of the tool that made the run; they come first.
 
     Raises:
         InputError: `path` is a directory, lies in a folder that does not exist, or inside a run bundle.
@@ -107,7 +107,7 @@ def _results(
 ) -> str:
     results = document.results
     titles, drawn_each, text = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
-    # The figures of a tool tell of all its results at once; a card is for who looks one up.
+    # The figures of a tool show all its results at once; a card shows one.
     doubted = [] if of_tool else [i for i in text if not results[i].trusted]
     is_open = set(doubted[: cards.MOST_OPEN])
     parts = [

@@ -47,7 +47,7 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
 
     Raises:
-        BundleError: the run's files are not what its manifest says, or cannot be read.
+        BundleError: the run's files do not match its manifest, or cannot be read.
     """
     if not seal_of(folder) or folder.parent != runs or (catalog := catalog_of(runs)) is None or not catalog.is_file():
         return None
@@ -71,7 +71,7 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
 
 
 def _has_marks_of(folder: Path, document: Document) -> bool:
-    """Whether an answer is of the marks that the user has set by now: what was around them has to be worked out."""
+    """Whether an answer covers the marks that the user has set by now."""
     set_now = [(mark.t_ns / _NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
     parts = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
     return sorted(set_now) == sorted(parts)

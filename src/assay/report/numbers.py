@@ -69,7 +69,7 @@ def user_latency(result: Result) -> tuple[str, LatencyNs]:
 
 
 def hit_scope(cache: Cache) -> str:
-    """Say what a hit ratio is of, where it is not of the window as all numbers are."""
+    """Describe the scope of a hit ratio, unless it is the window as for all results."""
     return " (over the whole phase)" if cache.hit_ratio_of == "phase" else ""
 
 
@@ -98,7 +98,7 @@ def rate_interval(result: Result) -> tuple[float, float] | None:
 
 
 def interval_ends(result: Result) -> str:
-    """Say between which rates, in the unit of the headline."""
+    """Format the ends of the interval of the rate, in the unit of the headline."""
     found = rate_interval(result)
     return ABSENT if found is None else f"{format_number(found[0])} to {format_number(found[1])}"
 

@@ -11,7 +11,7 @@ from assay.report.recording import NumberedMark
 _LEAST_SHARE = 0.002
 """Of the axis: less is not seen."""
 _LABEL_ROOM = 1.07
-"""The time axis is longer than the phase by this factor: end labels stand in the room that this leaves."""
+"""The time axis is longer than the phase by this factor: end labels are in the room that this leaves."""
 SAME_LEFT_EDGE: dict[str, Any] = {"minExtent": 52, "maxExtent": 52, "titlePadding": 2}
 """Of the axes of values: pictures one upon the other have one axis of time."""
 

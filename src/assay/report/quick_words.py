@@ -1,7 +1,7 @@
-"""What the storage does, by `assay quick`: a sentence a kind of work, each short enough for a line of 80 columns.
+"""Format the answer of `assay quick`: a sentence per kind of work, each within 80 columns.
 
-A number that is not to be trusted is marked. Of changes that memory takes it is the rate up to the end of the
-flush, where there is one.
+A result that is not trusted is marked. The rate of writes that memory takes is the rate until the end of the flush, if
+there is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ UNUSABLE = "(!)"
 
 
 def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
-    """Say it in a few sentences; nothing where the run was cut before its first number."""
+    """Format the answer in a few sentences; empty if the run ended before its first result."""
     measured = {result.phase: result for result in results if result.iops is not None}
     texts = []
     for what, phases in _PARTS:
-        parts = [say(measured[name]) for name, say in phases if name in measured]
+        parts = [words(measured[name]) for name, words in phases if name in measured]
         if parts:
             texts.append(f"{what}: {', '.join(parts)}.")
     return (*texts, *_files(measured))

@@ -174,7 +174,7 @@ class OneResult:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Unique name among the others."""
         return titles_of(self.results)[self.number]
 
     @property

@@ -22,7 +22,7 @@ def rows_words(rows: Sequence[int], prefix: str = "", *, most: int = _MOST_RANGE
 
 
 def where_words(document: Document, rows: Collection[int], *, most: int = _MOST_RANGES) -> str:
-    """Say where results stand in the table: `row 1`, `rows 1-3`; of repeats `rows 1; 2, 3 (repeat 3)`.
+    """Format the rows of results in the table: `row 1`, `rows 1-3`; of repeats `rows 1; 2, 3 (repeat 3)`.
 
     Args:
         document: The run.

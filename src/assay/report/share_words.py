@@ -1,16 +1,16 @@
-"""What is left of a rate beside other work, in words."""
+"""Describe the share of its rate that a job keeps while others run."""
 
 from assay.results import SoloShare
 from assay.units import ABSENT
 from assay.verdicts import TrustLevel
 
 _FROM = {
-    "windows": "of both windows",
+    "windows": "from both windows",
     "range": "range of two repeats",
-    "welch": "of the repeats",
-    "ranks": "of the repeats",
+    "welch": "from the repeats",
+    "ranks": "from the repeats",
 }
-COLUMNS = ("Beside others", "Alone", "Share of alone", "95 % interval", "Beside", "Trust")
+COLUMNS = ("With others", "Alone", "Share of alone", "95 % interval", "Others", "Trust")
 
 
 def row(share: SoloShare) -> tuple[str, ...]:
@@ -41,8 +41,8 @@ def line(share: SoloShare) -> str:
 
 
 def concurrent_words(share: SoloShare) -> str:
-    """Say beside what it worked, and what the two had in common."""
-    return f"beside {share.beside}, {share.shared.words}" if share.beside else share.shared.words
+    """Describe the concurrent job, and what both share."""
+    return f"with {share.beside}, {share.shared.words}" if share.beside else share.shared.words
 
 
 def _percent(share: float) -> str:

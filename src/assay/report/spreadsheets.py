@@ -130,7 +130,7 @@ _OF_MARK: Mapping[str, pl.DataType] = {
 
 
 def _ends(column: str, of: Callable[[Summary], RepeatedNumber | None]) -> dict[str, _SummaryColumn]:
-    """Give the columns of a number: the typical value and the ends of its interval; `{}` in the name stands for the end."""
+    """Build the columns of a number: typical value and ends of its interval; `{}` in the name is replaced by the end."""
     scale = MIB if column.endswith("mib_per_s") else 1
 
     def value(summary: Summary) -> float | None:

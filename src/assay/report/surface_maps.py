@@ -233,7 +233,7 @@ def _cliff_rules(surface: ComparedSurface, boxes: _Boxes, x: vl.X, y: vl.Y) -> I
     for cliff in surface.cliffs:
         by_text = {
             "side": cliff.side,
-            "told": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times",
+            "words": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times",
         }
         if cliff.along == RECORD:
             top, bottom = boxes.of_file[cliff.at_bytes]
@@ -241,7 +241,7 @@ def _cliff_rules(surface: ComparedSurface, boxes: _Boxes, x: vl.X, y: vl.Y) -> I
         elif cliff.along == FILE:
             left, right = boxes.of_record[cliff.at_bytes]
             level.append(by_text | {"top": boxes.of_file[cliff.to_bytes][0], "left": left, "right": right})
-    tooltip = [vl.Tooltip("told:N", title="cliff")]
+    tooltip = [vl.Tooltip("words:N", title="cliff")]
     for rows, second in ((upright, {"y2": "bottom:Q"}), (level, {"x2": "right:Q"})):
         if rows:
             rule = vl.Chart(records(rows)).mark_rule(color=theme.INK, strokeWidth=2.5)

@@ -1,11 +1,11 @@
-"""A surface of two sides in a terminal of 80 columns, and what there is to say of it.
+"""Print a surface of two sides within 80 columns, and describe it.
 
     write: B / A in per cents, file sizes down, record sizes across
               4K   8K  16K  32K  64K  all
        64K   +31  +28  +12    .   -9  +14
         1M   +30 |+27    .    x   -8  +11
 
-`.` is not significant, `x` does not count, `?` is to be checked; `|` and `-` stand where the rate of a side falls off a
+`.` is not significant, `x` does not count, `?` is to be checked; `|` and `-` mark where the rate of a side falls off a
 cliff. From twice on a ratio is a factor (`x2.4`). Numbers of fewer than three runs are in no way shown to last: `~`.
 """
 
@@ -147,7 +147,7 @@ def _legend(surface: ComparedSurface) -> str:
 
 
 def surface_sentences(surface: ComparedSurface, effect: float) -> Iterator[str]:
-    """Say what the surface says."""
+    """Describe the surface."""
     yield f"{_mean_text(surface.whole)}."
     for region in surface.regions:
         yield f"Region {region.name}: {_mean_text(region)}."
@@ -198,11 +198,11 @@ def _never_worse(surface: ComparedSurface, effect: float) -> Iterator[str]:
         case ClaimState.CONTRADICTED:
             yield f"{words}: contradicted by {len(claim.against)} of {claim.cells} cells, {against}."
         case ClaimState.OPEN:
-            yield f"{words}: open, {len(claim.open)} of {claim.cells} cells do not show it yet; more runs would tell."
+            yield f"{words}: open, {len(claim.open)} of {claim.cells} cells do not show it yet; more runs are needed."
 
 
 def _crossovers_text(crossovers: Sequence[Crossover]) -> Iterator[str]:
-    """Tell the crossovers between two sizes in one sentence, those of the means first."""
+    """Describe the crossovers between two sizes in one sentence, those of the means first."""
 
     def between(crossover: Crossover) -> tuple[str, str, int, int]:
         return crossover.along, crossover.better_below, crossover.below_bytes, crossover.above_bytes
@@ -230,7 +230,7 @@ def _crossovers_text(crossovers: Sequence[Crossover]) -> Iterator[str]:
 
 
 def _cliffs_text(cliffs: Sequence[Cliff]) -> Iterator[str]:
-    """Tell the cliffs between two sizes in one sentence, the largest first."""
+    """Describe the cliffs between two sizes in one sentence, the largest first."""
 
     def between(cliff: Cliff) -> tuple[str, int, int]:
         return cliff.along, cliff.from_bytes, cliff.to_bytes
@@ -258,7 +258,7 @@ def _times(cliff: Cliff) -> float:
 
 
 def _again_text(again: Sequence[CellAgain]) -> Iterator[str]:
-    """Say what became of the cells that stood out among the first runs."""
+    """Describe the outcome of measuring outlying cells again."""
     measured = [each for each in again if each.state is not AgainState.NOT_CHECKED]
     if measured:
         confirmed = sum(each.state is AgainState.CONFIRMED for each in measured)
@@ -283,7 +283,7 @@ def _again_text(again: Sequence[CellAgain]) -> Iterator[str]:
 
 
 def _odd_text(surface: ComparedSurface) -> Iterator[str]:
-    """Name the cells that are to be checked, and say how one is measured again."""
+    """List the cells to check, and how to measure one again."""
     checked = {each.label for each in surface.again if each.state is not AgainState.NOT_CHECKED}
     odd = [
         (cell, f"{_place(cell)} ({change(cell.ratio)} among {change(cell.neighbours_ratio)})")
@@ -293,7 +293,7 @@ def _odd_text(surface: ComparedSurface) -> Iterator[str]:
     if odd:
         first, _ = odd[0]
         yield (
-            f"Check cell{'s' if len(odd) > 1 else ''} {_named([text for _, text in odd])}: far from the cells around. To"
+            f"Check cell{'s' if len(odd) > 1 else ''} {_named([text for _, text in odd])}: far from their neighbours. To"
             " measure one again in turns: assay ab with each side's command for that cell alone (iozone: -s"
             f" {first.file_bytes // KIB}k -r {first.record_bytes // KIB}k in the place of -a)."
         )
@@ -322,7 +322,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def short_size(size_bytes: int) -> str:
-    """Print a size as on an axis: `64K`; four characters where they say it."""
+    """Print a size as on an axis: `64K`; four characters if possible."""
     for factor, letter in ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if size_bytes >= factor:
             return (

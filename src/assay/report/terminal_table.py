@@ -141,7 +141,7 @@ def _cells(columns: Sequence[_Column], result: Result) -> str:
 
 
 def _that_fit(columns: Sequence[_Column], width: int) -> list[_Column]:
-    """Choose columns, the most wanted first, in the order in which they stand."""
+    """Choose columns, the most wanted first, in their order."""
     room, chosen = width - _ROW_WIDTH, []
     for column in sorted(columns, key=lambda column: _WANTED.index(column.heading)):
         if column.width <= room:
@@ -169,7 +169,7 @@ def _columns(measured: Sequence[Result], clients: Mapping[str, int]) -> list[_Co
 
 
 def _is_only_timed(result: Result) -> bool:
-    """Whether the time that it took is all that another tool says of it."""
+    """Whether the other tool reports nothing but the time."""
     return (
         result.seconds is not None
         and result.iops is None
@@ -230,7 +230,7 @@ def _share(name: str) -> Callable[[Result], str]:
 
 
 def _cache(result: Result) -> str:
-    """Say what the cache did: condition and hit ratio of reads, or whether writes reached storage."""
+    """Format the cache state: condition and hit ratio of reads, or whether writes reached storage."""
     cache: Cache = result.cache
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
@@ -283,26 +283,30 @@ _WANTED = (
 
 def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
     shown = {column.heading for column in columns}
-    parts = ["±95 %: of the rate in its window, at 95 % confidence. p50, p99, max: latency, issue to completion."]
+    parts = [
+        "±95 %: half of the 95 % confidence interval of the rate. p50, p99, max: latency from issue to completion."
+    ]
     if _CLIENTS in shown:
-        parts.append("clients: that a row is the sum of.")
+        parts.append("clients: number of clients in the sum.")
     if "resp p99" in shown:
         parts.append("resp: response time, from the scheduled arrival.")
     if any(map(is_with_flush, measured)):
-        parts.append(f"{_FLUSHED}: with the closing flush in the time.")
+        parts.append(f"{_FLUSHED}: the time includes the closing flush.")
     if "limited by" in shown and any(_limit(result).endswith("?") for result in measured):
-        parts.append("?: less than sure.")
+        parts.append("limited by with ?: confidence is not high.")
     if any(
         "?" in cell(each)(result) for cell in (_latency, _response) for each in ("p50", "p99") for result in measured
     ):
-        parts.append("p50 or p99 with ?: its 95 % interval spans more than a factor of 1.5.")
+        parts.append("p50 or p99 with ?: the 95 % interval spans more than a factor of 1.5.")
     if "CPU/op" in shown:
-        parts.append("CPU/op: of all clients together." if _CLIENTS in shown else "CPU/op: of this client.")
+        parts.append(
+            "CPU/op: CPU time of all clients per operation." if _CLIENTS in shown else "CPU/op: CPU time per operation."
+        )
     if "wait" in shown:
         parts.append(
-            "cpu run block idle wait: % of the workers' time on a CPU, ready for one, waiting for a block device, with"
-            " nothing to do by the load's own schedule, other waits."
+            "cpu run block idle wait: % of the workers' time on a CPU, waiting for a CPU, waiting for a block device, idle"
+            " by the load's own schedule, other waits."
         )
     if "cache hit" in shown:
-        parts.append("hit: share of the bytes read that came from memory.")
+        parts.append("cache hit: share of the bytes read that came from memory.")
     return " ".join(parts)

@@ -2,7 +2,7 @@
 
 The table (terminal_table.py), of several clients that of their sums, and what these are made of; findings below it, each
 once, with the rows that it applies to, and notes in a line; the answer (answer.py) is the last thing on the screen. Nothing
-depends on colour: it only repeats what the words say.
+depends on colour: it repeats the words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -84,9 +84,9 @@ def render_answer(document: Document, head: Head, console: PlainConsole) -> None
 
 
 def render_stderr_notes(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
-    """Print what stands beside a classic tool's own output, whose numbers it does not repeat.
+    """Print findings and answer on standard error, next to a classic tool's own output.
 
-    That is findings that say why a number must not be used, the names of the others, where the run is kept, and the answer;
+    These are findings why a result must not be used, the names of the others, where the run is kept, and the answer;
     in the log of a script each in one line.
     """
     document, width, is_log = sums_of(document), _width(console), not console.is_terminal
@@ -143,13 +143,13 @@ def _footer(document: Document, html: Path | None) -> list[Text]:
 
 
 def _shares(document: Document, width: int) -> list[Text]:
-    """Print what was left of the rate of each job that worked beside others."""
+    """Print the share that each job kept of its rate alone while other jobs ran."""
     if not document.solo_shares:
         return []
     texts = (wrap(one_line(share_words.line(share)), width - 2) for share in document.solo_shares)
     return [
         Text(),
-        Text("beside others", style=_STYLES[NOTE]),
+        Text("concurrent", style=_STYLES[NOTE]),
         *(Text("  " + part) for parts in texts for part in parts),
     ]
 
@@ -158,7 +158,7 @@ def _shares(document: Document, width: int) -> list[Text]:
 
 
 def _marks(document: Document, width: int) -> list[Text]:
-    """Print what was before, during and after each of the user's marks; of those that were found say how many there are."""
+    """Print what was before, during and after each of the user's marks; detected marks are only counted."""
     lines: list[Text] = []
     of_label = mark_words.units(document)
     given = [mark for mark in document.marks if mark.source != DETECTED]
@@ -218,7 +218,7 @@ def _folded(what: str, notes: Sequence[str], run_id: str, width: int) -> Text:
 
 
 def _kind(document: Document, kind: tuple[str, str, str], parts: list[tuple[str, list[int]]], width: int) -> list[Text]:
-    """Print one kind of finding (severity, identifier, cure): where it applies, what it says of each row, what to do."""
+    """Print one kind of finding (severity, identifier, cure): rows, text for each row, cure."""
     severity, id_, cure = kind
     everywhere = sorted({row for _, rows in parts for row in rows})
     where = where_words(document, everywhere, most=_MOST_RANGES) if everywhere else "run"

@@ -21,7 +21,7 @@ _END = "\n/* whole */"
 
 
 def javascript() -> str:
-    """Give a program that sets `window.vegaEmbed`, fit to stand in a script element."""
+    """Give a program that sets `window.vegaEmbed`, safe inside a script element."""
     library = vl_convert()
     name = f"vega-lite-{vega_lite.VERSION}-vl-convert-{library.__version__}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):

@@ -40,7 +40,7 @@ class Text(Channel):
 
 
 class Tooltip(Channel):
-    """A line of what is said of the shape under the pointer."""
+    """A line of the tooltip."""
 
 
 class Order(Channel):
@@ -108,7 +108,7 @@ class Chart:
         return self._marked("tick", named)
 
     def encode(self, **channels: Channel | Sequence[Channel] | str) -> "Chart":
-        """Say what channels show; a text is a channel without properties."""
+        """Set what channels show; a text is a channel without properties."""
         made = {name: Channel(shown) if isinstance(shown, str) else shown for name, shown in channels.items()}
         return replace(self, encoding={**(self.encoding or {}), **made})
 

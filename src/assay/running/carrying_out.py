@@ -31,7 +31,7 @@ class Watch(Protocol):
     """Decides from what happens when a phase can end."""
 
     def hear(self, event: events.Event | None) -> events.Control | None:
-        """One event, or None when time has passed without one; what the engine is to be told, if anything."""
+        """Handle an event, or None when time has passed without one; returns an order for the engine, if any."""
 
 
 class Display(Protocol):
@@ -47,7 +47,7 @@ class Display(Protocol):
         """The run is over; the terminal is free again."""
 
 
-def run_plan(  # noqa: D417 - the rest is what it says
+def run_plan(  # noqa: D417 - the other names are clear
     plan: Plan,
     *,
     runs: Path,

@@ -92,7 +92,7 @@ def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
         is_left = bool(remove_folders((client,)))
         yield f"{client}: left, because Assay did not make it, or it is not empty" if is_left else f"{client}: removed"
     if failures:
-        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above explain why")
 
 
 def _clean_data_folder(directory: Path, *, keep_kept: bool) -> Generator[str, None, list[Path]]:

@@ -24,7 +24,7 @@ Work = Callable[[RunBundle, Stops], None]
 """What measures: it raises what ends the run early."""
 
 
-def keep_run(  # noqa: D417 - the rest is what it says
+def keep_run(  # noqa: D417 - the other names are clear
     plan: Plan,
     work: Work,
     *,
@@ -74,13 +74,13 @@ def keep_run(  # noqa: D417 - the rest is what it says
 
 
 def _take_name(bundle: RunBundle) -> list[str]:
-    """Let a run alone have its name, and name those that had it; where one cannot be changed both have it, which is said."""
+    """Give a run its name alone, and return the runs that had it; if one cannot be changed, both have it, with a warning."""
     if (name := bundle.remarks.name) is None:
         return []
     try:
         named = take_name(name, bundle.path)
     except AssayError as error:
-        sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
+        sys.stderr.write(f"'{name}' is the name of another run, too, and selects neither: {error}\n")
         return []
     for before in named:
         sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
@@ -127,7 +127,7 @@ def _as_assay_error(caught: BaseException) -> AssayError:
 
 
 def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
-    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
+    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, with a warning."""
     try:
         if error is not None:
             bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))

@@ -44,5 +44,5 @@ def _lay_out(room: Room, size_bytes: int, user: str | None) -> float:
         if isinstance(event, events.Prepared):
             return event.bytes / max(event.seconds, 1e-6)
     raise RunError(
-        f"{room.directory}: the engine did not say how fast it writes there; 'assay doctor' looks for the cause"
+        f"{room.directory}: the engine did not report how fast it writes there; 'assay doctor' looks for the cause"
     )

@@ -1,6 +1,6 @@
 """Is the machine at rest before it measures? One that works for others gives numbers that are not usable.
 
-It is at rest where others leave a load what its numbers are judged by: a tenth of the CPUs, and of the time of the devices.
+It is idle if others leave a load what its results are assessed by: a tenth of the CPUs, and of the time of the devices.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Which runs of this user are under way on this machine, and what does their clock say?
+"""Find the active runs of this user on this machine, and read their clocks.
 
 A run is under way while its engine is: the process that its first event names has the run's own stream open as its standard
 output. One of several clients is under way while the process that leads it holds its Plan. A number that some other process

@@ -1,4 +1,4 @@
-"""What is to be said of the clients of a run, beside their rates: who was lost, how they started, how their clocks stood."""
+"""Describe the clients of a run: losses, start skew and clock offsets."""
 
 import statistics
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def lost_of(document: Document) -> list[ClientOfRun]:
 
 
 def who_words(document: Document) -> str:
-    """Say how many there are: `4 clients, 1 observer (s1)`."""
+    """Count the clients: `4 clients, 1 observer (s1)`."""
     loads = loads_of(document)
     observers = [client.name for client in document.clients if client.role == OBSERVER]
     words = f"{len(loads):,} client{'s' if len(loads) != 1 else ''}"
@@ -35,7 +35,7 @@ def who_words(document: Document) -> str:
 
 
 def lost_words(document: Document) -> Iterator[str]:
-    """Say who was lost and who was left: `3 of 4 clients since 12.3 s: h3, socket closed`."""
+    """Describe lost and remaining clients: `3 of 4 clients since 12.3 s: h3, socket closed`."""
     loads, lost = loads_of(document), lost_of(document)
     gone = 0
     for client in lost[:_MOST_LOST]:
@@ -55,7 +55,7 @@ def since(client: ClientOfRun) -> str:
 
 
 def starts_words(document: Document) -> str:
-    """Say how far apart the clients began their phases; nothing where it is not known."""
+    """Describe the start skew of the clients; empty if unknown."""
     starts = [start for start in document.starts if len(start.starts) > 1]
     if not starts:
         return ""
@@ -70,7 +70,7 @@ def starts_words(document: Document) -> str:
 
 
 def clocks_words(document: Document) -> str:
-    """Say how far clocks were off, and how well that is known; nothing where none was read."""
+    """Describe the clock offsets and their error bounds; empty if unknown."""
     clocks = [(client.name, client.clock) for client in document.clients if client.clock is not None]
     if not clocks:
         return ""
@@ -88,12 +88,12 @@ def clocks_words(document: Document) -> str:
 
 
 def spread_words(row: SumRow) -> str:
-    """Say of how many clients a sum is, from whom to whom their rates go, and how even they are."""
+    """Describe a sum: number of clients, range of rates, and balance."""
     return ", ".join(filter(None, (f"{row.found.clients:,} clients", range_words(row))))
 
 
 def range_words(row: SumRow) -> str:
-    """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
+    """Describe the range of rates of a sum, and their balance; empty if unknown."""
     ordered = row.slowest_first
     if not row.is_sum:
         return f"no sum: {NO_SUM}"
@@ -110,7 +110,7 @@ def range_words(row: SumRow) -> str:
 
 
 def jain_words(row: SumRow, before: str = "") -> str:
-    """Say how even the clients of a sum were; nothing where that is not known."""
+    """Describe the balance of the clients of a sum; empty if unknown."""
     return "" if row.found.jain is None else f"{before}Jain {row.found.jain:.3f}{row.of_operations}"
 
 
@@ -126,7 +126,7 @@ def straggler_words(row: SumRow) -> str:
 
 
 def in_short(document: Document) -> str:
-    """Say it in a line of the answer; nothing where one client measured."""
+    """Format a line of the answer; empty for a single client."""
     if not document.clients:
         return ""
     lost, loads = lost_of(document), len(loads_of(document))
@@ -138,7 +138,7 @@ def in_short(document: Document) -> str:
         parts.append(f"lost: {format_names(names, 1)}")
     apart = list(dict.fromkeys(row.row for row in sum_rows(document) if not row.is_sum))
     if apart:
-        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}, for lack of a common time")
+        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}: no common time")
     slow: dict[str, list[int]] = {}
     for row in sum_rows(document):
         if row.found.straggler is not None and row.row not in (rows := slow.setdefault(row.found.straggler.client, [])):

@@ -87,7 +87,7 @@ def _row(row: SumRow, rate: ClientRate, result: Result | None, width: int) -> Te
 
 
 def _lost(client: ClientOfRun, room: int) -> str:
-    """Say when a client was lost, and why where there is room."""
+    """Format when a client was lost, and why if there is room."""
     if client.lost_s is None:
         return "-"
     when = since(client)

@@ -60,7 +60,7 @@ class ComparedSide:
 
     @property
     def first(self) -> RunRecord:
-        """The run whose facts stand for the side."""
+        """The run whose facts represent the side."""
         return self.records[0]
 
     def measured(self, label: str) -> list[Measurement]:
@@ -100,7 +100,7 @@ def check_sides(count: int) -> None:
     """Refuse more sides than figures can show; raises InputError."""
     if count > MOST_SIDES:
         raise InputError(
-            f"compare: figures tell {MOST_SIDES} sides apart, and these are {count}. Compare fewer at a time."
+            f"compare: figures can show {MOST_SIDES} sides, and these are {count}. Compare fewer at a time."
         )
 
 
@@ -112,10 +112,10 @@ def read_sides(
     Args:
         arms: The sides.
         runs: Where runs are kept.
-        on_run: Told before each run that is read: its number from 1, and how many there are.
+        on_run: Called before each run is read, with its number from 1 and the count.
 
     Raises:
-        InputError: more sides than can be told apart, or a run is not there any more.
+        InputError: more sides than can be distinguished, or a run is not there any more.
         BundleError: a run is damaged.
     """
     check_sides(len(arms))
@@ -148,12 +148,12 @@ def shared_labels(sides: Sequence[ComparedSide]) -> list[str]:
 
 
 def left_out_note(sides: Sequence[ComparedSide], label: str) -> str:
-    """Say which runs a figure does not show, and which it shows although they are not to be trusted."""
+    """Describe which runs a figure omits, and which of the shown runs are not trusted."""
     few = [(side.letter, len(side.measured(label)), len(side.samples(label))) for side in sides]
     parts = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
     text = f" Of the runs the first: {', '.join(parts)}." if parts else ""
     doubtful = any(one.counts and not one.sample.is_usable for side in sides for one in side.measured(label))
-    return text + (" Not all of these runs are to be trusted: the values say which." if doubtful else "")
+    return text + (" Some of these runs are not trusted: the table of values marks them." if doubtful else "")
 
 
 def title_of(sides: Sequence[ComparedSide], label: str) -> str:

@@ -110,7 +110,7 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
 
 
 def _of_side(side: ComparedSide) -> str:
-    """Say what a side is: how many runs, when, by which command lines."""
+    """Describe a side: number of runs, dates, command lines."""
     parts = [document.run for document in side.arm.documents]
     commands = list(dict.fromkeys(run.command for run in parts))
     shown = ", ".join(f"<code>{markup(command)}</code>" for command in commands[:_MOST_COMMANDS])

@@ -65,7 +65,7 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str) -> It
 
 
 def series_of(sides: Sequence[ComparedSide], label: str) -> str:
-    """Say what is drawn of all: response times where every run has them, else latencies."""
+    """Name what is drawn: response times if every run has them, else latencies."""
     results = [measured.result for side in sides for measured in side.measured(label)]
     return "response" if results and all(result.response_ns for result in results) else "latency"
 

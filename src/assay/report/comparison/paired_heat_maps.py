@@ -1,7 +1,7 @@
 """Latency over time of one result, of each side a map, on one scale: of the run whose rate is the middle one.
 
 The axes of all maps are the same. Their colours are too where a column is as long in all of them, because a cell counts
-operations; else each map has its own, and says so.
+operations; else each map has its own, and a note.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
-"""The ratio of each number of a side to that of the first, with its interval, around 1 and the band of what does not matter.
+"""Draw the ratio of each result to that of the first side, with its interval and the band of irrelevant differences.
 
-The axis is logarithmic: half as much is as far from 1 as twice as much. Colours repeat what the words say (METHOD 6.1: green
-and purple, which are told apart without red): green better, purple worse, grey all else; of latency less is better.
+The axis is logarithmic: half as much is as far from 1 as twice as much. Colours repeat the words (METHOD 6.1: green
+and purple, distinguishable without red): green better, purple worse, grey all else; of latency less is better.
 """
 
 import math
@@ -104,11 +104,11 @@ def chart(rows: Sequence[Row], effect: float, domain: tuple[float, float]) -> La
         rule = bars.mark_rule(strokeWidth=3, strokeDash=dash, yOffset=14)
         layers.append(rule.encode(x=vl.X("low:Q", **shared), x2="high:Q", color=colour))
     dots = base.transform_filter("isValid(datum.ratio)").mark_point(filled=True, size=80, opacity=1, yOffset=14)
-    layers.append(dots.encode(x=x, color=colour, tooltip=[vl.Tooltip("name:N"), vl.Tooltip("told:N")]))
+    layers.append(dots.encode(x=x, color=colour, tooltip=[vl.Tooltip("name:N"), vl.Tooltip("words:N")]))
     place: dict[str, Any] = {"align": "left", "baseline": "middle", "x": 2}
     layers.append(base.mark_text(dy=-16, color=theme.INK, **place).encode(text=vl.Text("name:N")))
     words = base.mark_text(dy=-1, fontWeight="bold", **place)
-    layers.append(words.encode(text=vl.Text("told:N"), color=colour))
+    layers.append(words.encode(text=vl.Text("words:N"), color=colour))
     return Layered(layers, _ROW_PX * len(named))
 
 
@@ -117,7 +117,7 @@ def _row(i: int, row: Row) -> dict[str, object]:
     return {
         "row": i,
         "name": row_name(row),
-        "told": f"{ratio_text(row)}, {row.verdict.words}",
+        "words": f"{ratio_text(row)}, {row.verdict.words}",
         "ink": _INKS.get(row.verdict, theme.MUTED_INK),
         "ratio": row.ratio,
         "low": low,

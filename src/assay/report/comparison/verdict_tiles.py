@@ -78,7 +78,7 @@ def _side(row: Row, side: Side) -> str:
 
 
 def _state(samples: Sequence[Sample], side: Side) -> str:
-    """Say what the numbers of a side are of, what limits them and whether they may be trusted."""
+    """Describe what served a side, what limited it and whether it is trusted."""
     limits = Counter(limit_words(sample.result) for sample in samples if limit_words(sample.result))
     trust = Counter(trust_words(sample.result) for sample in samples)
     parts = [" and ".join(side.measures)]

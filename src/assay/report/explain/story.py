@@ -1,4 +1,4 @@
-"""What was asked about: a row, a finding or the whole run?"""
+"""Explain a row, a finding or the whole run."""
 
 import re
 
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 def story(document: Document, run: RunRecord, about: str | None, width: int) -> list[Text]:
-    """Tell what was asked about; raises InputError with what there is."""
+    """Explain what was asked for; raises InputError with the alternatives."""
     if about is None:
         return run_story(sums_of(document), width)
     if _NUMBER.fullmatch(about):
@@ -43,7 +43,7 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
 
 
 def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
-    """Tell of a sum among the sums, and of a client's own result among its others, by its own record."""
+    """Explain a sum among the sums, or a client's own result from its own record."""
     result = document.results[row - 1]
     if result.client is None or not document.clients:
         shown = sums_of(document)
@@ -53,7 +53,7 @@ def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]
 
 
 def _finding(document: Document, about: str, width: int) -> list[Text]:
-    """Tell of a finding of the sums; of one that only clients have by what the first of them has."""
+    """Explain a finding of the sums; else that of the first client that has it."""
     sums = sums_of(document)
     if about in finding_ids(sums):
         return finding_story(sums, about, width)
@@ -63,16 +63,16 @@ def _finding(document: Document, about: str, width: int) -> list[Text]:
         if result.client is not None and any(finding.id == about for finding in result.findings)
     )
     first, *others = having
-    more = f", and {len(others):,} others have the like" if others else ""
-    text = f"no sum has it; this is of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
+    more = f", and {len(others):,} others have it, too" if others else ""
+    text = f"no sum has it; this is client {first}{more}: assay explain {document.run.id} {about} --client NAME"
     return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [text], width)]
 
 
 def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
-    """Say what a sum is made of, or whose a client's own result is."""
+    """Describe the clients of a sum, or the client of a result."""
     if result.client is not None:
         return [
-            *paragraph("client", [f"this is what {result.client} did alone of run {document.run.id}"], width),
+            *paragraph("client", [f"client {result.client} of run {document.run.id}, alone"], width),
             Text(),
         ]
     row = next((row for row in sum_rows(document) if row.result.label == result.label), None)
@@ -80,7 +80,7 @@ def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
         return []
     parts = [spread_words(row), *filter(None, [straggler_words(row)])]
     first = row.slowest_first[:1]
-    parts += [f"assay explain {document.run.id} '{rate.label}' tells of the slowest" for rate in first]
+    parts += [f"assay explain {document.run.id} '{rate.label}' explains the slowest" for rate in first]
     return [*paragraph("clients", parts, width), Text()]
 
 

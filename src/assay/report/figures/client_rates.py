@@ -33,7 +33,7 @@ MOST_CELLS = 5000
 MOST_COLUMNS = 150
 MOST_MAPS = 12
 _MOST_NAMES = 40
-"""Rows that have their names beside them."""
+"""Rows with names."""
 _ROW_PX = 13
 _HEIGHT_PX = (90, 400)
 

@@ -157,7 +157,7 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction)
 
 def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
     column = latencies.interval // merge
-    # A latency of 0 ns (below the clock's step) has no logarithm and belongs to the lowest band.
+    # A latency of 0 ns (below the clock's step) has no logarithm and goes into the lowest band.
     band = np.floor(np.log10(np.maximum(latencies.value_ns, 1.0)) * bands_per_decade).astype(np.int64)
     order = np.lexsort((band, column))
     column, band = column[order], band[order]

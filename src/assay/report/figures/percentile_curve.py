@@ -117,7 +117,7 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     }
     nines = np.array(sorted(place for place in places if place <= last), dtype=np.float64)
     wanted = np.clip(np.ceil(np.round((1 - 10.0**-nines) * total, 6)), 1, total)
-    wanted[-1] = total  # the slowest has no place on an axis of nines: it stands at the end
+    wanted[-1] = total  # the slowest has no place on an axis of nines: draw it at the end
     found = value_ns[np.searchsorted(ranks, wanted)]
     if max_ns is not None:
         found = np.minimum(found, max_ns)
@@ -125,7 +125,7 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
 
 
 def in_window(latencies: Latencies, window_s: tuple[float, float]) -> BoolArray:
-    """Say which rows of a histogram are of intervals whose middle lies in a window."""
+    """Find the histogram rows of intervals whose middle is in a window."""
     start_s, end_s = window_s
     middle = (latencies.edges_s[:-1] + latencies.edges_s[1:]) / 2
     inside: BoolArray = ((middle >= start_s) & (middle <= end_s))[latencies.interval]

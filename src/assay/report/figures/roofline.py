@@ -1,7 +1,7 @@
 """The roofline: throughput over operation size, under what this client, the link and the devices give at most.
 
 A number on a line names what holds it there (METHOD 4.5). The client's lines are of one thread: several together may lie
-above them. Sums over several clients are under no such roof, each client's own results are.
+above them. Sums over several clients have no such ceiling; each client's own results have.
 """
 
 import math
@@ -54,7 +54,7 @@ def draw(document: Document) -> Iterator[Figure]:
     )
     yield Figure(
         slug="overview-roofline",
-        title="Under which roof the numbers are",
+        title="Results below the ceilings",
         caption=_caption(document.ceilings),
         alt_text="Throughput over the size of an operation. "
         + sentence(f"{name}, {size} each: {value}, {trust}" for name, size, value, trust in parts),
@@ -68,7 +68,7 @@ def _rate_and_trust(result: Result) -> tuple[str, str]:
 
 
 def _caption(known: ClientCeilings) -> str:
-    words = "A dot on a line is held there by what the line says; dots have the numbers of their rows. "
+    words = "The ceiling named by a line limits a dot on that line; dots have the numbers of their rows. "
     if not known.of_one_thread:
         return words + "Nothing is known of this client: `assay quick` measures it."
     when = "measured in this run" if known.is_of_this_run else f"measured on {known.measured_utc} by an earlier run"
@@ -133,10 +133,10 @@ def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], size
         scale=vl.Scale(type="log", domain=[low, high], nice=False),
         axis=vl.Axis(values=log_ticks(low, high), format=",~r", grid=True),
     )
-    roofs = vl.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
+    ceilings = vl.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
     base = vl.Chart(records(dots)).encode(x=x, y=y, color=vl.Color("ink:N", scale=None))
     layers = [
-        roofs.encode(x=x, y=y, detail="line:N"),
+        ceilings.encode(x=x, y=y, detail="line:N"),
         *(
             words.encode(x=x, y=y)
             for words in _labels(drawn, lines, (low, high), middle=math.sqrt(sizes[0] * sizes[-1]))

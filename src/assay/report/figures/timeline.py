@@ -61,7 +61,7 @@ class Rates:
     is_gathered: bool
 
     def inside(self, window_s: tuple[float, float] | None) -> IntArray:
-        """Give the steps whose middle lies in a window; none where nobody knows one."""
+        """Return the steps whose middle is in a window; none if the window is unknown."""
         if window_s is None:
             return np.zeros(0, np.int64)
         middle = (self.start_s + self.end_s) / 2
@@ -194,7 +194,7 @@ def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")
-    # Below the line stand only pale areas; a value near zero has no room there.
+    # Only pale areas are below the line; a value near zero has no room there.
     below: dict[str, Any] = {"baseline": "top", "dy": 5} if value > 0.2 * top else {"baseline": "bottom", "dy": -4}
     place: dict[str, Any] = {"align": "left", "dx": 6, "fontWeight": "bold"} | below
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(

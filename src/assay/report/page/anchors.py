@@ -21,7 +21,7 @@ _MOST_OF_TESTS = 3
 
 
 def severity_class(severity: str) -> str:
-    """Give the class of a finding's severity; it only repeats what the word says."""
+    """Give the class of a finding's severity; it repeats the word."""
     return _COLOURS.get(severity, "warn")
 
 
@@ -37,7 +37,7 @@ def card_anchor(i: int) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """Where each result is told on a page."""
+    """Places of the results on a page."""
 
     rows: dict[int, str]
     """Anchor of the row of the summary that a result is in, by its place among the results."""
@@ -47,7 +47,7 @@ class Places:
     """Where many results share few rows: the words of each row, by its anchor."""
 
     def of(self, i: int) -> str:
-        """Give the anchor at which most is said of a result."""
+        """Return the anchor of the most detailed place of a result."""
         return card_anchor(i) if i in self.cards else self.rows.get(i, "summary")
 
     def links(self, numbers: Sequence[int]) -> str:
@@ -75,7 +75,7 @@ class Places:
 
 
 def struck(text: str, result: Result) -> str:
-    """Give a number; one that is not to be trusted is struck through, and says why within one click."""
+    """Format a number; one that is not trusted is struck through and linked to the reason."""
     if is_usable(result) or text == ABSENT:
         return markup(text)
     why = markup(f"Not to be trusted: {trust_reasons(result)}")
@@ -84,7 +84,7 @@ def struck(text: str, result: Result) -> str:
 
 
 def trust_text(result: Result, *, reasons: bool = True) -> str:
-    """Say whether a number may be used, and link why not."""
+    """Format the trust level, linked to the reason."""
     colour = "good" if result.trusted else "warn" if is_usable(result) else "bad"
     word = f'<span class="{colour}">{trust_words(result)}</span>'
     if not reasons or not result.trust.reasons:

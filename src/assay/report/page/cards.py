@@ -19,7 +19,7 @@ from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_number, format_percent, format_seconds, format_share
 
 MOST_CARDS = 200
-"""Results that a page tells in full: of a run of thousands nobody reads more."""
+"""Most results that a page shows in full."""
 MOST_CARDS_OF_A_TOOL = 40
 """Of a classic tool's run, whose figures show hundreds of results at once."""
 MOST_OPEN = 12
@@ -34,7 +34,7 @@ def cards(results: Sequence[Result], most: int = MOST_CARDS) -> list[int]:
 
 
 def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
-    """Say which figures a page of very many results leaves out."""
+    """Describe which figures a page of very many results omits."""
     if drawn == results or (drawn == 0 and has_overview):
         return ""
     left = f"Of {results:,} results the first {drawn} have figures of their own"
@@ -43,11 +43,11 @@ def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
 
 
 def not_shown(results: int, count: int) -> str:
-    """Say which results a page of very many leaves to other commands."""
+    """Describe which results a page of very many omits."""
     if count == results:
         return ""
     return (
-        f'<p class="muted">{count} of {results:,} results are told in full here: those with the gravest findings, then the'
+        f'<p class="muted">{count} of {results:,} results are shown in full here: those with the gravest findings, then the'
         " first. <code>assay show --json</code> has every number of all.</p>"
     )
 
@@ -57,12 +57,12 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
 
     Args:
         i: Its place among the results.
-        title: By which it is told from the others.
+        title: Unique name of the result.
         result: What it came to.
         figures: HTML that is already made.
         row: The anchor of its row in the summary.
         is_open: Whether it is unfolded.
-        stands_for: Which uses of storage its numbers stand for, as the load says.
+        stands_for: Uses of storage that the load represents.
     """
     value, unit = headline(result)
     other = other_unit(result)
@@ -81,7 +81,7 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
         f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
         f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
         f'<p class="where">{markup(where)} · <a href="#{row}">in the summary</a></p>'
-        f"{f'<p>Stands for: {markup(stands_for)}</p>' if stands_for else ''}"
+        f"{f'<p>Represents: {markup(stands_for)}</p>' if stands_for else ''}"
         f'<p class="rate">{main}{also_words}</p><p>{trust_text(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
 
@@ -112,7 +112,7 @@ def _items(result: Result) -> list[tuple[str, str]]:
         "Operations": _count(result.ops),
         "Bytes": format_bytes(result.bytes),
         "Errors": _count(result.errors),
-        "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
+        "Steady state": steady.verdict.replace("_", " ") if steady else "not assessed",
     }
     return items + [(name, markup(text)) for name, text in texts.items()]
 
@@ -157,6 +157,6 @@ def _cache_words(result: Result) -> str:
 
 
 def _energy_words(result: Result) -> dict[str, str]:
-    """Say what energy it took, where that was measured."""
+    """Format the energy, if it was measured."""
     words = energy_words(result.efficiency)
     return {"Energy": words} if words else {}

@@ -25,7 +25,7 @@ _SECTIONS = {
 
 
 def header(run: RunRecord, document: Document, places: Places) -> str:
-    """Say it."""
+    """Format the header."""
     text = document.run
     where = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
     lines = [f"<h1>{markup(run.plan.name)} on {markup(where)}</h1>", _verdict(run, document, places)]
@@ -49,7 +49,7 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
 
 
 def _asked(run: RunRecord) -> list[str]:
-    """Say which question the load asks, and what would make its answer void."""
+    """Format the question that the load answers, and what makes the answer void."""
     parts = (("Question: ", run.plan.answers), ("Void if: ", run.plan.void_if))
     return [word + text for word, text in parts if text]
 

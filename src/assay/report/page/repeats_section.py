@@ -34,7 +34,7 @@ class _Repeated:
     measured: Sequence[Result]
     typical: Result
     anchors: Sequence[str]
-    """Where each repeat is told."""
+    """Place of each repeat."""
 
 
 def repeat_anchor(row: int) -> str:
@@ -43,7 +43,7 @@ def repeat_anchor(row: int) -> str:
 
 
 def repeat_places(document: Document) -> Places:
-    """Give where results over their repeats are told."""
+    """Map results over repeats to their places."""
     return Places({row: repeat_anchor(row) for row in range(len(document.summaries))}, ())
 
 
@@ -52,7 +52,7 @@ def repeats_section(document: Document, places: Places) -> str:
 
     Args:
         document: The results.
-        places: Where each repeat is told.
+        places: Place of each repeat.
     """
     if not document.summaries:
         return ""
@@ -100,7 +100,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
 
 
 def _each(repeated: _Repeated) -> str:
-    """Link the rate of each repeat, those that are left out in brackets; of very many say how many there are."""
+    """Link the rate of each repeat, those that are left out in brackets; of very many only count them."""
     summary, measured = repeated.summary, repeated.measured
     if len(measured) > _MOST_RATES:
         return f"{len(measured)} repeats, {len(measured) - len(summary.counted)} left out"

@@ -63,7 +63,7 @@ def _legend(rows: Sequence[SummaryRow], *, has_response: bool, has_pictures: boo
         )
     if not all(row.is_one for row in rows):
         parts.append("A row of several results has their lowest and highest rate that may be used.")
-    parts.append(f"{ABSENT}: not known; a finding says why.")
+    parts.append(f"{ABSENT}: not known; a finding explains why.")
     return f'<p class="muted">{" ".join(parts)}</p>'
 
 
@@ -83,7 +83,10 @@ class _Table:
         cells = [_head(name, is_words=is_words) for name, is_words in named]
         if self.has_pictures:
             cells.append(f'<th scope="col" class="words" data-plain>Latency{self.scale.axis()}</th>')
-        cells += [_head("CPU/op", is_words=False), *(_head(n, is_words=True) for n in ("Of", "Limited by", "Trust"))]
+        cells += [
+            _head("CPU/op", is_words=False),
+            *(_head(n, is_words=True) for n in ("Served by", "Limited by", "Trust")),
+        ]
         return "".join(cells).replace('class="words">Over time', 'class="words" data-plain>Over time')
 
     def row(self, results: Sequence[Result], row: SummaryRow, places: Places) -> str:

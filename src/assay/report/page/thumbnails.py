@@ -120,7 +120,7 @@ class StripScale:
         p50, p99, slowest = ((None if v is None else self.place(v)) for v in (spread.p50, spread.p99, spread.max))
         parts = []
         if p50 is not None and (end := p99 if p99 is not None else slowest) is not None:
-            # Without a p99 nothing says where between them most operations lie.
+            # Without a p99 it is not known where most operations lie.
             parts.append(f'<path class="{"most" if p99 is not None else "few"}" d="M{p50:.1f} {y}H{end:.1f}"/>')
         if p99 is not None and slowest is not None:
             parts.append(f'<path class="few" d="M{p99:.1f} {y}H{slowest:.1f}"/>')

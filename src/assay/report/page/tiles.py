@@ -23,7 +23,7 @@ _QUICK = (
     ("Synchronous writes", (("sync-write", "8 KiB"),)),
     ("Metadata, 1 worker", (("create-1", "create"), ("stat-1", "stat"), ("delete-1", "delete"))),
 )
-"""Titles, and the phases of the quick suite that each tells of."""
+"""Titles, and the phases of the quick suite that each shows."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
 
 
 def range_text(members: Sequence[Result]) -> str:
-    """Say from where to where the rates of several results go that may be shown as numbers."""
+    """Format the range of the usable rates of several results."""
     known = [(value, result) for result in members if is_usable(result) and (value := headline(result)[0])]
     if not known:
         return markup(ABSENT)
@@ -87,7 +87,7 @@ def range_text(members: Sequence[Result]) -> str:
 
 
 def counts_text(members: Sequence[Result]) -> str:
-    """Say how many of several results may be trusted."""
+    """Count the trusted results."""
     trusted = sum(result.trusted for result in members)
     weak = sum(is_usable(result) and not result.trusted for result in members)
     bad = len(members) - trusted - weak
@@ -113,6 +113,6 @@ def _part(name: str, result: Result, anchor: str) -> str:
         parts.append(f"limited by {markup(limit)}")
     link = f'<a class="what" href="#{anchor}">{markup(name or "details")}</a>'
     return (
-        f'<div class="told"><p class="figure">{value} {between}</p>'
+        f'<div class="part"><p class="figure">{value} {between}</p>'
         f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_text(result)}</p></div>'
     )

@@ -1,4 +1,4 @@
-"""What is to be distrusted, and the notes: each kind of finding once, linked to the results that it is about, and back."""
+"""List warnings and notes: each kind of finding once, linked with its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from assay.report.page.anchors import Places, severity_class, warning_anchor
 from assay.results import Document, Finding
 
 _MOST_TEXTS = 4
-"""What one kind of finding says of different results is said so often; a card has it of its own."""
+"""Most texts of one kind of finding that are listed; the card of a result has its own."""
 
 
 @dataclass
@@ -17,7 +17,7 @@ class _Kind:
     severity: str
     cure: str
     texts: dict[str, list[int]] = field(default_factory=dict)
-    """Places of results by what is said of them; of the whole run none."""
+    """Places of results by the text about them; none for the whole run."""
 
     def results(self) -> list[int]:
         return sorted({i for where in self.texts.values() for i in where})
@@ -28,11 +28,7 @@ def warnings(document: Document, places: Places) -> str:
     kinds = _kinds(document)
     listed = "".join(_listed(id_, kind, places) for id_, kind in kinds.items())
     notes = _notes(document.findings)
-    shown = (
-        f'<ul class="findings kinds">{listed}</ul>'
-        if listed
-        else '<p class="good">Nothing speaks against the numbers.</p>'
-    )
+    shown = f'<ul class="findings kinds">{listed}</ul>' if listed else '<p class="good">No warnings.</p>'
     return f'<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2>{shown}{notes}</section>'
 
 
@@ -56,8 +52,8 @@ def _listed(id_: str, kind: _Kind, places: Places) -> str:
     if len(parts) > shown:
         others = "".join(_text(text, rows, places, alone=False) for text, rows in parts[shown : 10 * _MOST_TEXTS])
         left = len(parts) - 10 * _MOST_TEXTS
-        more = f'<p class="muted">and the like {left} times more: assay explain tells them.</p>' if left > 0 else ""
-        words = f"The like of other results, in {len(parts) - shown} wordings"
+        more = f'<p class="muted">{left} more: assay explain lists them.</p>' if left > 0 else ""
+        words = f"Other results: {len(parts) - shown} similar texts"
         texts.append(f"<details><summary>{words}</summary>{others}{more}</details>")
     cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
     return (
@@ -81,7 +77,7 @@ def _notes(found: Sequence[Finding]) -> str:
 
 
 def finding_item(finding: Finding, *, linked: bool) -> str:
-    """Tell one finding; `linked` leads to where it is told of all results."""
+    """Format one finding; `linked` links to its entry for all results."""
     cure = f' <span class="muted">{markup(finding.cure)}</span>' if finding.cure else ""
     name = f"<code>{markup(finding.id)}</code>"
     if linked and finding.severity != NOTE:
