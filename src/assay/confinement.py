@@ -1,4 +1,4 @@
-"""Where alone may this command write? `ASSAY_ONLY_IN=DIR` says so, for commands that somebody else may have written.
+"""Confine the writes of this command to `ASSAY_ONLY_IN=DIR`, for command lines that another user may have written.
 
 A campaign sets it for each of its loads. Then directories that are measured, and files that a tool's words have written, lie
 in DIR, without `..` and without a link on the way; no client measures, and no program is run but a tool's own.

@@ -5,7 +5,7 @@ AssayError
 │   ├── PlanError          the Plan is not possible
 │   └── FrontEndError      a load file or command line, with its line
 ├── RunError (3)           the machine refused
-├── BundleError (2)        the run is not there, or is not what its manifest says
+├── BundleError (2)        the run is not there, or does not match its manifest
 └── Interrupted (130)      Ctrl-C; what was measured is kept
 """
 
@@ -92,7 +92,7 @@ class RunError(AssayError):
 
 
 class BundleError(AssayError):
-    """The run is not there, or is not what its manifest says."""
+    """The run is not there, or does not match its manifest."""
 
     exit_code = BAD_INPUT
 

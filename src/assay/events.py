@@ -1,4 +1,4 @@
-"""The event stream: what happened, as the engine wrote it.
+"""Define the event stream: what happened, as the engine wrote it.
 
 One JSON object a line; the Rust twin is `engine/src/events/`, which says what each field means where the name does not.
 `t_ns` is nanoseconds of CLOCK_MONOTONIC since `Hello`. Counters of host and workers are running totals; operations, bytes
@@ -135,7 +135,7 @@ class StoppedBy(enum.Enum):
 
     TIME = "time"
     STEADY = "steady"
-    """Told to end before its longest time, because the rate was steady."""
+    """Asked to end before its longest time, because the rate was steady."""
     OPS = "ops"
     BYTES = "bytes"
     PASSES = "passes"
@@ -254,7 +254,7 @@ class Outcome(enum.Enum):
 
 
 class Hello(_Event, kw_only=True):
-    """First line: who speaks, on what, by which clock."""
+    """First line: engine, machine and clock."""
 
     schema: str
     engine: EngineFacts

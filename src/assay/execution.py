@@ -1,4 +1,4 @@
-"""From a Plan to an answer and an exit code: run, seal, read, assess, print, write the report.
+"""Run a Plan to its answer and exit code: run, seal, read, assess, print, write the report.
 
 Here the parts are put together. `session` imports this module after every check of the user's words. Importing it imports
 polars, numpy, analysis and the display: all of them before the engine starts, and none while it measures.
@@ -78,7 +78,7 @@ class Execution:
     def run(
         self, plan: Plan, crew: Crew | None, source_text: str | None, facts: Sequence[Fact]
     ) -> tuple[RunBundle, AssayError | None]:
-        """Measure, here or with a crew, and keep it."""
+        """Measure on this machine or with clients, and keep the run."""
         if crew is None or self._clients is None:
             return run_plan(
                 plan,
@@ -193,7 +193,7 @@ class Execution:
         return NOT_TRUSTED
 
     def _print_stderr_notes(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
-        """Say on standard error what stands beside a tool's own output."""
+        """Print findings and answer on standard error, next to a tool's own output."""
         sys.stderr.write(output.brief())
         if self._quiet:
             render_answer(judged, head, console(stderr=True))

@@ -1,4 +1,4 @@
-"""What text does a file hold that a user names: a load file, a file of commands?
+"""Read the text of a file that a user names: a load file, a file of commands.
 
 Whoever wrote it may be somebody else: no more is read than anybody writes, and nothing that never ends or that waits for
 others. A pipe that the caller handed on (standard input, a shell's `<(...)`) is read; one that lies in a directory is not.

@@ -1,4 +1,4 @@
-"""Runs and comparisons in a notebook or a script: `assay.load("last")`, `assay.compare("tag:before", "tag:after")`.
+"""Load runs and comparisons in a notebook or script: `assay.load("last")`, `assay.compare("tag:before", "tag:after")`.
 
 Tables are polars frames with the columns and units of `assay export` (docs/reference/tables.md). Charts show themselves in
 Jupyter, and are Vega-Lite for all else. What is wrong is an `AssayError`, with the words that the command line has for it.
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _VEGA_LITE = f"application/vnd.vegalite.v{vega_lite.VERSION.split('.', maxsplit=1)[0]}+json"
 _COMPARED = Path("one of the runs that are compared")
-"""Stands for the run in what is said of a damaged one."""
+"""Names the run in messages about a damaged one."""
 _SERIES = ("latency", "response")
 _VERDICTS = {
     "label": pl.String(), "title": pl.String(), "trust": pl.String(), "reasons": pl.String(), "measures": pl.String(),
@@ -253,7 +253,7 @@ class LoadedComparison:
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """What is better by how much, or why nothing can be said, in sentences."""
+        """What is better by how much, or why there is no verdict, in sentences."""
         return tuple(
             itertools.chain.from_iterable(
                 answer_lines(self.comparison, against, letter_of(place))

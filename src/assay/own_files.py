@@ -1,4 +1,4 @@
-"""Files and folders that nobody but this user and root can change, and the one walk that finds out.
+"""Check that nobody but this user and root can change files and folders.
 
 Environment variables name folders, and a variable may name a folder of another user: sudo can keep the environment. So a
 path is walked from the root by descriptors, and each step is looked at after it was opened. A step is safe where it belongs

@@ -1,4 +1,4 @@
-"""The result document: what a run measured, for people's programs.
+"""Define the result document: what a run measured, for other programs.
 
 `assay show RUN --json` and every `--json` print one `Document`. It is a contract: fields are added, never renamed. Numbers
 are numbers; what is absent is null, and a finding says why. Rates are per second of the window that the result names.
@@ -38,9 +38,9 @@ class Finding(Part, kw_only=True):
     text: str
     cure: str
     brief: str = ""
-    """A few words, to stand beside the number."""
+    """A few words, to print next to the result."""
     effect: float | None = None
-    """By which share the number may be wrong, or the share of it that this is about; null where nobody can say."""
+    """Share by which the result may be wrong, or share of it that is concerned; null if unknown."""
 
 
 class LatencyNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -87,7 +87,7 @@ class Cache(Part, kw_only=True):
 
 
 class EarlierLevel(Part, kw_only=True):
-    """A stretch of a phase in which the rate stood at one level."""
+    """A part of a phase in which the rate had one level."""
 
     window_s: tuple[float, float]
     """Seconds since the phase began."""
@@ -100,11 +100,11 @@ class Steady(Part, kw_only=True):
 
     verdict: SteadyVerdict
     window_s: tuple[float, float] | None
-    """What was judged, in seconds since the phase began."""
+    """Assessed part, in seconds since the phase began."""
     intervals: int
     """Intervals that the verdict is from."""
     before: tuple[EarlierLevel, ...]
-    """What the rate stood at earlier: in no number."""
+    """Earlier levels of the rate: not part of the result."""
     trend: float | None
     """Share by which the rate rises or falls over the window."""
     period_s: float | None
@@ -122,7 +122,7 @@ class Estimate(Part, kw_only=True):
     half_share: float
     """Half of the interval, by the rate."""
     effective: float
-    """Independent intervals of time that would tell as much of the window; the repeats that count."""
+    """Number of independent time intervals with the same information; or of used repeats."""
 
 
 class LatencyEstimatesNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -173,7 +173,7 @@ class Limiter(Part, kw_only=True):
 
 
 class Efficiency(Part, kw_only=True):
-    """What the number cost: METHOD 4.6. Null: not known, or not to be told apart from other work of the job."""
+    """Cost of the result: METHOD 4.6. Null: unknown, or not separable from other work of the job."""
 
     cpu_seconds_per_gib: float | None
     bytes_per_cpu_second: float | None
@@ -276,7 +276,7 @@ class RepeatedNumber(Part, kw_only=True):
 
 
 class RepeatRemark(Part, kw_only=True):
-    """What is to be said of one repeat."""
+    """A remark on one repeat."""
 
     repeat: int
     """From 0, as in the results."""
@@ -287,7 +287,7 @@ class RepeatRemark(Part, kw_only=True):
 
 
 class Summary(Part, kw_only=True):
-    """A result over its repeats. The repeat is what counts as one: intervals within a repeat say nothing of the next."""
+    """A result over its repeats. The repeat is what counts as one: intervals within a repeat do not predict the next."""
 
     label: str
     """Of the result, without the number of the repeat."""
@@ -338,7 +338,7 @@ class ForeignSource(Part, kw_only=True):
     machine: str | None
     """What the tool calls the machine, or the column of a table that the results are of."""
     measured_utc: str | None
-    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601."""
+    """When the first of it was measured, as far as the tool reports: its start or its end. ISO 8601."""
     file: ForeignFile
     assumed_zone: str | None = None
     """Zone that its times were taken to be of, as the tool gives them without one; null: it says the zone, or no time."""
@@ -477,10 +477,10 @@ class RunMark(Part, kw_only=True):
 
 
 class SoloShare(Part, kw_only=True):
-    """What is left of the rate of a job when others work beside it: the rate together over the rate alone, in one run."""
+    """Share of its rate that a job keeps while others run: the rate together over the rate alone, in one run."""
 
     result: str
-    """Label of what it did beside others, in the first repeat."""
+    """Label of its result together with others, in the first repeat."""
     solo: str
     """Label of what the same job did alone."""
     share: float
@@ -497,14 +497,14 @@ class SoloShare(Part, kw_only=True):
 
 
 class ClockError(Part, kw_only=True):
-    """How a client's clock stood to that of the leader, as it was read before the first phase and after each."""
+    """Offset of a client's clock from that of the leader, read before the first phase and after each."""
 
     offset_ns: int
     """The client's CLOCK_MONOTONIC minus the leader's, at the first reading."""
     bound_ns: int
     """No reading is wrong by more: half the round trip of the slowest."""
     drift_ppm: float | None
-    """What it gains on the leader's; null: fewer than two readings, or less than their bounds allow to tell."""
+    """What it gains on the leader's; null: fewer than two readings, or less than their bounds."""
 
 
 class WayToClient(Part, kw_only=True):
@@ -516,7 +516,7 @@ class WayToClient(Part, kw_only=True):
     """What ssh connected to."""
     user: str | None
     needs_file: bool
-    """Whether more was said of it, such as a port, than can be said but in a file of hosts."""
+    """Whether more was given, such as a port, than is possible outside of a file of hosts."""
 
 
 class ClientOfRun(Part, kw_only=True):
@@ -580,7 +580,7 @@ class Straggler(Part, kw_only=True):
     ratio: float
     """Its rate by the median of the others."""
     cause: str
-    """What its own judgement says, in words."""
+    """Evidence from its own results, in words."""
 
 
 class SetOfClients(Part, kw_only=True):
@@ -592,7 +592,7 @@ class SetOfClients(Part, kw_only=True):
     """That it is the sum of."""
     window_s: tuple[float, float] | None
     """That the sum and the rates are of, in seconds since the phase was to begin. Null: there is no sum, because the clients
-    shared too little of the time; each has its own rate, over its own window, and nothing is said of all of them."""
+    shared too little of the time; each has its own rate, over its own window, and there is no sum."""
     all_at_work_s: tuple[float, float] | None
     """The part of the window in which all of them were at work; null: there was none."""
     rates: tuple[ClientRate, ...]

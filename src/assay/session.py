@@ -1,4 +1,4 @@
-"""What a measuring command does with its Plans: refuse what cannot be measured, then hand the rest to `execution`.
+"""Run the Plans of a measuring command: refuse what cannot be measured, then call `execution`.
 
 This module is light to import. It imports `execution` after the last check and before the engine starts: `execution` imports
 polars and numpy. That takes longer than any check, must not happen while the engine measures, and can end the program
@@ -62,7 +62,8 @@ class Session:
             require_trust: `weak` or `yes`: a result that is trusted less makes the exit code 1; None: none does.
             wait_quiet: How long to wait at most until the machine is at rest, as a time; None: not at all.
             remarks: What the user calls the runs.
-            live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
+            live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes to standard
+                error.
             clients: Who measures; None: this machine alone.
 
         Raises:
@@ -110,13 +111,13 @@ class Session:
     def measure(
         self, plan: "Plan", *, source_text: str | None = None, facts: "Sequence[Fact]" = (), has_outputs: bool = True
     ) -> int:
-        """Run the Plan and print the answer: of a tool its own output, with what it could not say on standard error.
+        """Run the Plan and print the answer: of a tool its own output, and the rest on standard error.
 
         Args:
             plan: What to do.
             source_text: The load file as it was read, where there is one.
             facts: Facts beyond those of the host.
-            has_outputs: Whether the files are written that a tool's words name; else it is said where they can be had.
+            has_outputs: Whether the files are written that a tool's words name; else a message names where they can be had.
 
         Returns the exit code; raises what ended the run early after printing what there is.
         """
@@ -170,4 +171,4 @@ class Session:
 
 
 def _ignore(_: str) -> None:
-    """Tell nothing."""
+    """Print nothing."""

@@ -1,4 +1,4 @@
-"""Where does a target lie, which folder there is Assay's, and is there room?
+"""Locate a target and Assay's folder in it, and check for room.
 
 A target's address is a URI. `file:///absolute/directory` is the only scheme with a directory of this machine: it is
 percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. Which other schemes there are is the
@@ -30,7 +30,7 @@ DATA_FOLDER: Final = "assay-data"
 CLIENT_FOLDERS: Final = "assay-clients"
 """Folder in a target's directory that has the folders in which clients of one run each have a data folder."""
 MARK: Final = ".assay-set.json"
-"""File by which the engine knows a file set of its own."""
+"""File by which the engine recognises a file set of its own."""
 LOCK: Final = ".assay-lock"
 """File in the data folder that a run holds locked; it says whether Assay made the folder."""
 
@@ -82,7 +82,7 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
-_are_remote = contextvars.ContextVar("elsewhere", default=False)
+_are_remote = contextvars.ContextVar("remote_directories", default=False)
 
 
 @contextlib.contextmanager
@@ -96,7 +96,7 @@ def remote_directories() -> Iterator[None]:
 
 
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
-"""Answers that say nothing of the directory."""
+"""Errors that are not about the directory."""
 _NO_STORAGE = frozenset(
     {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf"}
 )
@@ -104,7 +104,7 @@ _NO_STORAGE = frozenset(
 
 
 def check_directory(directory: Path | str) -> Path:
-    """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if nobody can tell."""
+    """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if that is unknown."""
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
     if _are_remote.get():
@@ -226,7 +226,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         if needed_bytes > self.usable_bytes:
             raise RunError(
                 f"{format_bytes(needed_bytes)} are needed, but only {format_bytes(self.usable_bytes)} are free in "
-                f"{self.directory} beside the reserve of {format_bytes(self.reserve_bytes)}. Nothing was written; {cure}, "
+                f"{self.directory} above the reserve of {format_bytes(self.reserve_bytes)}. Nothing was written; {cure}, "
                 "or free some space"
             )
         if self.free_inodes is not None and needed_inodes > self.free_inodes:

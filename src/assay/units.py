@@ -1,4 +1,4 @@
-"""Sizes, times and numbers: what people write, and how every view prints them.
+"""Parse and format sizes, times and numbers.
 
 Sizes are binary: `4KiB`, `4 KiB`, `1.5GiB`, `512B`, `4096`, and by one letter as fio, dd, iozone and elbencho read them:
 `4k` and `4K` are 4 KiB, `256M` is 256 MiB. `4KB` and `1MB` mean 1000 to one tool and 1024 to the next, so they are refused

@@ -1,9 +1,9 @@
-"""Which runs are there, and which one does the user mean?
+"""List runs, and find the one that the user names.
 
-The folders are the truth; `kept_list.py` only saves reading and judging every run again. Where it cannot be kept at all (no
-folder of the user's own, a file system without shared memory) that is done each time instead. What a run came to is for its
-numbers to say; it is worked out when it is first asked for. Whatever a folder holds, it is one line of the list, and no
-other line depends on it.
+The folders are the truth; `kept_list.py` only saves reading and assessing every run again. Where it cannot be kept at all
+(no folder of the user's own, a file system without shared memory) that is done each time instead. What a run came to is
+for its numbers; it is computed when it is first needed. Whatever a folder holds, it is one line of the list, and no other
+line depends on it.
 """
 
 import contextlib
@@ -238,7 +238,7 @@ def _folders(runs: Path) -> set[str]:
         raise BundleError(f"{runs}: cannot be listed: {error.strerror}. Name another with --runs DIR") from error
 
 
-# -- which run is meant ------------------------------------------------------------------------------------------------
+# -- find a run ------------------------------------------------------------------------------------------------------
 
 
 def open_run(reference: str, runs: Path | None) -> "RunBundle":
@@ -265,7 +265,7 @@ def resolve(reference: str, runs: Path) -> Path:
 
     Args:
         reference: Path of a bundle, `last`, `last~N` (the N-th before it), an id, a name, or a part of one id alone; what
-            comes first in this list is meant.
+            comes first in this list is taken.
         runs: Where runs are kept.
 
     Raises:
@@ -321,7 +321,7 @@ def take_name(name: str, keeper: Path) -> list[str]:
     """Take a name from every other run of the folder in which `keeper` lies, and give the ids of those that had it.
 
     Raises:
-        AssayError: a run cannot be changed; the name is then its own too, and stands for neither.
+        AssayError: a run cannot be changed; the name is then its own too, and selects neither.
     """
     runs = keeper.parent
     others = [id_ for id_ in _named(name, runs, _folders(runs)) if id_ != keeper.name]
@@ -331,7 +331,7 @@ def take_name(name: str, keeper: Path) -> list[str]:
 
 
 def check_free(name: str, runs: Path) -> None:
-    """Raise InputError where a name is the id of a run, which is meant whenever somebody says it."""
+    """Raise InputError if a name is the id of a run, because an id always selects that run."""
     if files.is_run(runs / name):
         raise InputError(f"--name {name}: is the id of a run in {runs}; choose another")
 

@@ -1,4 +1,4 @@
-"""Which runs of the list does the user want to see?"""
+"""Select the runs of the list that the user asks for."""
 
 import datetime as dt
 import os
@@ -62,7 +62,7 @@ def moment(text: str, now: dt.datetime) -> dt.datetime:
         return at.astimezone()  # of this place, where it says no other
     except (ValueError, OverflowError):
         raise InputError(
-            f"--since {text}: is no time; say a date such as {now:%Y-%m-%d} or {now:%Y-%m-%dT%H:%M}, or how long ago, such "
+            f"--since {text}: is not a time; give a date such as {now:%Y-%m-%d} or {now:%Y-%m-%dT%H:%M}, or an age, such "
             "as 30min, 3h, 2d or 1w"
         ) from None
 

@@ -1,4 +1,4 @@
-"""A run of several clients with what was collected of one of them later.
+"""Complete a run of several clients with records of one client that were collected later.
 
 A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
 facts and times, tags, note and marks. It takes over the name, and is the later of the two: who asks for `last` means it.
@@ -47,7 +47,7 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
         RunError: the folder cannot be made or written.
     """
     if not of.is_sealed:
-        raise BundleError(f"{of.path}: is not sealed: what is collected goes into it, not beside it")
+        raise BundleError(f"{of.path}: is not sealed: collected records go into it, not next to it")
     if unknown := sorted(set(collected) - set(of.clients)):
         raise BundleError(f"{of.path}: has no client {', '.join(unknown)}")
     of.verify()

@@ -99,7 +99,7 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One client of a sealed bundle."""
 
     hello: Hello | None
-    """The engine, its machine and its clock; None when the engine never spoke."""
+    """The engine, its machine and its clock; None if the engine sent nothing."""
     stream_cut_bytes: int
     """Bytes of a line that was still being written when the engine was killed; they are not in the tables."""
 
@@ -211,7 +211,7 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
             remove_in_run(path.with_name(temporary))
         raise RunError(
             f"{path}: could not be written: {reason_of(error)}. What was measured is still in '{path.parent}'; "
-            "make room there or keep runs elsewhere with --runs DIR"
+            "make room there or keep runs in another place with --runs DIR"
         ) from error
     return FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
@@ -281,7 +281,7 @@ def _read_manifest(folder: Path) -> Manifest | None:
         return None
     manifest = _decoded(data, folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
     if _contents(folder, SEAL) != _seal_of(data):
-        raise BundleError(f"{folder / MANIFEST}: is not what {SEAL} says that it was. {DAMAGED_CURE}")
+        raise BundleError(f"{folder / MANIFEST}: does not match {SEAL}. {DAMAGED_CURE}")
     if foreign := [name for name in manifest.files if not is_inside(name)]:
         raise BundleError(f"{folder / MANIFEST}: names the file {foreign[0]!r}, which is none of a run. {DAMAGED_CURE}")
     if foreign := [name for name in manifest.clients if not is_plain(name)]:

@@ -1,4 +1,4 @@
-"""Opening the files of a bundle, which anybody may have made: a bundle is data, and names no file but its own.
+"""Open the files of an untrusted bundle: a bundle is data, and names no file but its own.
 
 A name is plain (letters, digits, `.`, `_`, `-`, in at most one folder), is looked up from the bundle's folder without
 following any link, and is opened only where it is a regular file below its limit: no device, FIFO or `..` is ever reached.

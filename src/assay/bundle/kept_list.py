@@ -1,15 +1,15 @@
-"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite`, of one user.
+"""Cache what `assay ls` and `assay show` would read or compute again: `catalog.sqlite`, per user.
 
 It holds nothing that the folders do not: it follows folders that were added, changed or removed by hand, and is made anew
-when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest,
+when it is missing, damaged or of another version. The outcome of a sealed run is kept under the hash of its manifest,
 the owner of its folder and the version of the judgement, and found under all three alone: never that of another run, of
 other content, of other rules, or of a copy that another user can change while it is read. SQLite in WAL mode takes several
 writers at once.
 
-The catalog lies beside the runs where nobody else can change what lies there. Where several users keep runs, each has a
-catalog in the own cache folder. SQLite opens by name, follows links and opens its journals beside: so both places are safe
-folders, and no file there is opened that is not this user's own. A file of that name that Assay did not make (its header has
-another application id, or none) is neither opened nor removed: the catalog is then in the cache folder, too.
+The catalog is next to the runs if nobody else can change them. Where several users keep runs, each has a catalog in the
+own cache folder. SQLite opens by name, follows links and opens its journals in the same place: so both places are safe
+folders, and no file there is opened that is not this user's own. A file of that name that Assay did not make (its header
+has another application id, or none) is neither opened nor removed: the catalog is then in the cache folder, too.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ _SEAL = re.compile(rb"([0-9a-f]{64})  manifest\.json\n")
 
 
 class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate that stands for a run in a list."""
+    """The rate that represents a run in a list."""
 
     label: str
     """Of its result."""
@@ -75,7 +75,7 @@ class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging a sealed run came to, in short."""
+    """Outcome of a sealed run, in short."""
 
     exit_code: int
     head: HeadRate | None
@@ -104,7 +104,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def catalog_of(runs: Path) -> Path | None:
-    """Say where this user's catalog of a folder of runs is, or would be; None: no place would be this user's own."""
+    """Return the path of this user's catalog of a folder of runs; None: no place is this user's own."""
     with contextlib.suppress(OSError, InputError):
         resolved = own_files.safe_folder(runs)
         catalog = resolved / CATALOG
@@ -180,7 +180,7 @@ class KeptList:
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
 
     def outcomes(self, version: str) -> dict[tuple[str, int], Outcome]:
-        """Give what judging came to, by the seals of the runs and their owners; raises sqlite3.Error."""
+        """Return the outcomes, by the seals of the runs and their owners; raises sqlite3.Error."""
         rows = self._database.execute("SELECT seal, owner, came_to FROM judged WHERE version = ?", (version,))
         try:
             return {(seal, owner): msgspec.json.decode(outcome, type=Outcome) for seal, owner, outcome in rows}
@@ -188,7 +188,7 @@ class KeptList:
             raise sqlite3.DatabaseError(str(error)) from error
 
     def keep(self, run: OpenedFolder, version: str, outcome: Outcome) -> None:
-        """Keep what judging a run came to; raises sqlite3.Error."""
+        """Keep the outcome of a run; raises sqlite3.Error."""
         text = msgspec.json.encode(outcome).decode()
         self._database.execute(
             "INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", (seal_of(run.place), run.owner, version, text)
@@ -240,7 +240,7 @@ def _stamped(folder: Path, read: Callable[[OpenedFolder], Entry | None]) -> tupl
 
 
 def _stamp(folder: Path) -> str:
-    """Tell of which file an entry was made: only a sealed run never changes, and that only if nobody meddles with it."""
+    """Identify the file of an entry: only a sealed run never changes, and that only if nobody meddles with it."""
     for name in (files.MANIFEST, files.RUN):
         try:
             found = os.lstat(folder / name)

@@ -1,4 +1,4 @@
-"""When something happened, as a user says: while the run was under way, or afterwards.
+"""Keep the marks of a run: moments that a user marks during the run, or afterwards.
 
 They are in `marks.json` in the run's folder, beside the record as `remarks.json` is: what was measured stays what its hashes
 say, whoever finds out later when the disk was pulled. A mark that was set while the run went on is of the clock that the

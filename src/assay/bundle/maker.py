@@ -1,4 +1,4 @@
-"""Was a run made by this user in this library? Only then is it repeated without asking.
+"""Check that this user made a run in this library: only then is it repeated without asking.
 
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
 `maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with the

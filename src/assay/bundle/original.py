@@ -1,4 +1,4 @@
-"""What another tool printed, in a run that Assay did not measure.
+"""Keep what another tool printed, in a run that Assay did not measure.
 
 The run has no tables: whoever asks for its numbers reads them from the text again. That it is foreign stands in its Plan,
 which has nothing to do and whose front end is `import`: whoever knows a run knows that.
@@ -30,7 +30,7 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
     """As it was called."""
     text: str
     timezone: str | None = None
-    """Of times that the text gives without one, as the user says; None: nobody said, and they are taken for UTC."""
+    """Of times that the text gives without one, as the user states; None: not given, and UTC is assumed."""
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,7 +66,7 @@ def original_of(about: bytes, text: bytes) -> Original:
     if words.schema != _SCHEMA:
         raise ValueError(f"the schema of {ABOUT} is {words.schema!r}, and this Assay reads {_SCHEMA}")
     if hashlib.sha256(text).hexdigest() != words.sha256:
-        raise ValueError(f"{ORIGINAL} has another hash than {ABOUT} says")
+        raise ValueError(f"{ORIGINAL} has another hash than in {ABOUT}")
     return Original(
         tool=words.tool,
         machine=words.machine,

@@ -1,4 +1,4 @@
-"""What does a Parquet file unpack to? Answered from its footer and the headers of its pages, before anything is unpacked.
+"""Compute the unpacked size of a Parquet file from its footer and page headers, before anything is unpacked.
 
 A few kilobytes of Parquet can stand for terabytes, and a footer can say what it likes: so every page that the footer
 names is looked at, and their sums are held to the footer. The reader allocates what pages say, no more. Numbers of fields

@@ -1,4 +1,4 @@
-"""When did each phase of a run begin and end? On the clock of the only client, or of the set where there are several."""
+"""Find when each phase of a run began and ended: on the clock of the only client, or the common clock of several."""
 
 import dataclasses
 from typing import TYPE_CHECKING

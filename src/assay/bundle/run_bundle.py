@@ -1,4 +1,4 @@
-"""One run on storage: begun, opened, read and sealed; what lies where is told in `assay.bundle`."""
+"""Begin, open, read and seal one run; `assay.bundle` describes its files."""
 
 import contextlib
 import datetime as dt
@@ -290,7 +290,7 @@ class RunBundle:
         found = [f"{name} is not in it" for name in sorted(needed - self._head.files.keys())]
         found += files.faults(self.path, self._head.files)
         if found:
-            raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
+            raise BundleError(f"{self.path}: does not match its manifest: {'; '.join(found)}. {DAMAGED_CURE}")
 
     @property
     def is_foreign(self) -> bool:
@@ -425,7 +425,7 @@ class RunBundle:
         if len(clients) > 1:
             raise BundleError(
                 f"{self.path}: has streams of {len(clients)} clients ({', '.join(clients[:_NAMED])}), and each is asked for"
-                f" by its name; how their clocks stood would be in {CLIENTS}. {DAMAGED_CURE}"
+                f" by its name; their clock offsets would be in {CLIENTS}. {DAMAGED_CURE}"
             )
         return clients[0]
 

@@ -1,4 +1,4 @@
-"""Changing the small files of a run that lie beside its record: what is said of it, and when something happened.
+"""Change the small files next to a run's record: its remarks and its marks.
 
 No manifest covers them, so they may change after the seal. Each is replaced as a whole, under a name made anew, so that
 nothing that lies in a stranger's bundle is opened to be written.

@@ -1,4 +1,4 @@
-"""Reading JSON that anybody may have written: shallow, with numbers of a length that numbers have.
+"""Read untrusted JSON: shallow, with numbers of a bounded length.
 
 The decoder itself checks types, UTF-8 and what a field may be; what it would take to pieces without end is refused here.
 """

@@ -1,4 +1,4 @@
-"""From the engine's stream to the tables of a bundle, whose columns `assay.bundle` describes.
+"""Convert the engine's stream to the tables of a bundle, whose columns `assay.bundle` describes.
 
 A stream may end anywhere: the line that was being written when the engine was killed is left out, and its bytes are
 counted. Anything else that is no event means that the file was changed or is of another version, and is refused: a

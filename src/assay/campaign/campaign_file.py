@@ -1,4 +1,4 @@
-"""What does a campaign's file ask for?
+"""Read a campaign's file.
 
 TOML, documented in docs/how-to/matrix.md. It is read strictly; whatever is wrong is a `FrontEndError` with file and line. A
 campaign writes to devices as root, so words that could lead mkfs or mount to any other place than the campaign's own are
@@ -94,7 +94,7 @@ class LoopTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class CampaignFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file as it stands."""
+    """The file as written."""
 
     name: str
     repeats: int = 3
@@ -271,7 +271,7 @@ class _Reading:
         return FileSystem(kind=table.kind, name=name, mkfs=mkfs, mount=mount)
 
     def _choices(self, path: Path, given: Choice) -> dict[str, str]:
-        """Name options that have no names by what they say."""
+        """Name options without names by their texts."""
         named: Mapping[str, str]
         if isinstance(given, dict):
             named = given
@@ -315,11 +315,11 @@ class _Reading:
             )
         used = list(_places(words))
         if bool(table.input) != (INPUT in used):
-            raise self.refuse(path, f"{INPUT} in the command stands for the file of its 'input': one needs the other")
-        if DIRECTORY not in used and DIRECTORY not in table.input:
             raise self.refuse(
-                path, f"nothing says {DIRECTORY}, which stands for the directory of the cell that is measured"
+                path, f"{INPUT} in the command is replaced by the file of its 'input': one needs the other"
             )
+        if DIRECTORY not in used and DIRECTORY not in table.input:
+            raise self.refuse(path, f"{DIRECTORY} is missing, which is replaced by the directory of the measured cell")
         try:
             check_words(words, DIRECTORY, table.input, INPUT)
         except InputError as error:
@@ -328,7 +328,7 @@ class _Reading:
 
 
 def _places(words: list[str]) -> Iterator[str]:
-    """Name what stands for something in these words."""
+    """List the placeholders in these words."""
     for word in words:
         for place in (DIRECTORY, INPUT):
             if place in word:

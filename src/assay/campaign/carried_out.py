@@ -1,4 +1,4 @@
-"""A campaign, measured slot by slot: every one once, whatever ends the program between.
+"""Measure a campaign slot by slot: each one once, whatever ends the program meanwhile.
 
 Each slot has its line in the journal before anything is written, and another once its run is kept; a run that was
 sealed before the program was killed, and that line written, is found again by its mark. What could not be made or
@@ -67,7 +67,7 @@ class Overwritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeasuredCampaign:
-    """Carries a campaign out, from where its journal says that it is."""
+    """Run a campaign, from the state in its journal."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class MeasuredCampaign:
             overwritten: The device; None: a loop file.
             runs: Where runs are kept.
             report: Prints a line about the progress.
-            tick: Tells the user of what goes on: its words, the seconds since it began (None: it begins), and how long the
+            tick: Shows progress to the user: its text, the seconds since it began (None: it begins), and how long the
                 rest will take.
 
         Raises:
@@ -208,7 +208,7 @@ class MeasuredCampaign:
             return
         loop = self._campaign.loop
         if loop is None:
-            raise InputError("neither [loop] nor --destroy-data says where to measure")
+            raise InputError("nowhere to measure: give [loop] in the file, or --destroy-data")
         with loop_image.loop_folder(loop, self._campaign.name) as folder:
             self._report(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
             image = loop_image.make_image(folder, loop, self._journal)

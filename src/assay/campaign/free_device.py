@@ -1,9 +1,9 @@
-"""May a campaign overwrite this device? Only where nobody uses it and it carries nothing that the user did not name.
+"""Check that a campaign may overwrite a device: nothing uses it, and it has no signature that the user did not name.
 
-Who uses it says `device_uses`. In the end the kernel is asked: an exclusive open of a block device fails where anybody holds
-it (open(2), O_EXCL); what else has the same bytes is kept so while it is written, so that nobody begins to use it meanwhile.
-What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What another device in use
-carries is not overwritten either, by whatever way both come to have it.
+`device_uses` finds what uses it. In the end the kernel is asked: an exclusive open of a block device fails where anybody
+holds it (open(2), O_EXCL); what else has the same bytes is kept so while it is written, so that nobody begins to use it
+meanwhile. What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What another
+device in use carries is not overwritten either, by whatever way both come to have it.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def _check(node: BlockNode, over: Collection[str], own: Collection[str], claims:
     unnamed = sorted({each.type for each in others if each.type not in over})
     if unnamed:
         raise InputError(
-            f"{node.path} carries {', '.join(unnamed)}. Nothing is written to it. If all of that may be destroyed, say so: "
+            f"{node.path} carries {', '.join(unnamed)}. Nothing is written to it. If all of that may be destroyed, add: "
             f"--destroy-data {node.path} {' '.join(f'--over {each}' for each in unnamed)}"
         )
     absent = sorted(set(over) - {each.type for each in signatures})
@@ -87,7 +87,7 @@ def _check(node: BlockNode, over: Collection[str], own: Collection[str], claims:
 def _in_use_by_another_way(
     tree: SystemTree, blocks: BlockMap, sharers: Collection[Sharer], signatures: Collection[Signature]
 ) -> Iterator[str]:
-    """Say which device in use carries what this one does: an overlay, a network or a second cable may lead to both."""
+    """Find a device in use with the same content: an overlay, a network or a second cable may lead to both."""
     uuids = {each.uuid: each.type for each in signatures if each.uuid}
     if not uuids:
         return
@@ -148,6 +148,6 @@ def _open_alone(node: BlockNode, sharer: Sharer, number: str) -> int:
                 raise RunError(f"{node_path(sharer.name)} ({number}): {error.strerror}. Nothing is written") from error
             if time.monotonic() > deadline_s:
                 raise InputError(
-                    f"{node.path}: the kernel says that {sharer.name}{why} is in use. Nothing is written to it"
+                    f"{node.path}: the kernel reports that {sharer.name}{why} is in use. Nothing is written to it"
                 ) from error
             time.sleep(_PAUSE_S)

@@ -1,4 +1,4 @@
-"""What has a campaign done so far? A file of lines of JSON, each on storage before what it says is begun, or believed.
+"""Keep the journal of a campaign: JSON lines, each on storage before its step begins, or is believed.
 
 The folder is its owner's alone, and so is the way to it. Each line is authenticated with the user's key, together with its
 number and the line before: who does not have the key can neither write a line nor move one. A journal of which that does not
@@ -360,7 +360,7 @@ def _read(descriptor: int, path: Path, key: bytes | None) -> _Lines:
     if lines and not (isinstance(lines[0], CampaignBegun) and lines[0].schema == SCHEMA):
         raise BundleError(f"{path}: it does not begin as a campaign does that this Assay reads ({SCHEMA})")
     if (wrong := _inconsistent(lines)) is not None:
-        raise BundleError(f"{path}:{wrong}: this line speaks of what the campaign has not")
+        raise BundleError(f"{path}:{wrong}: this line is about something that the campaign does not have")
     return _Lines(lines, last, forged, len(whole))
 
 

@@ -1,4 +1,4 @@
-"""What did a campaign that was killed leave behind, and what of it is really its own?
+"""Find what a killed campaign left, and which of it is its own.
 
 Its journal, which only this user's Assay can have written, names what it made outside of its folder, before it made it. Even
 so the list is short: ended is the process that was recorded, unmounted what lies on its own mount point and is its own
@@ -110,7 +110,7 @@ def put_back(journal: Journal) -> Iterator[str]:
     Its device is known again by what the journal says of it, and is left with the last file system that was made on it.
 
     Raises:
-        InputError: its device is not there, or cannot be told from others.
+        InputError: its device is not there, or cannot be distinguished from others.
         RunError: something of its own is still in use.
     """
     begun = journal.begun

@@ -1,7 +1,8 @@
-"""What do the words of a campaign's load ask for? They are read as the command itself reads them, and nothing is measured.
+"""Check the command line of a campaign's load: it is read as the command itself reads it, and nothing is measured.
 
 A campaign's file may be a stranger's, and is carried out by root: a load measures the directory of its cell, and writes
-there alone. What a tool's own words name - clients, files beside its text, further directories - is what its front end says.
+there alone. What a tool's own words name - clients, files beside its text, further directories - is what its front end
+reports.
 """
 
 import contextlib
@@ -91,7 +92,7 @@ def _look(tool: "FrontEnd[Any]", words: Sequence[str], cell: Path) -> None:
 
 
 class _Looking:
-    """The door of a tool that is only looked at."""
+    """The run context of a tool whose command line is only checked."""
 
     def __init__(self, tool: "FrontEnd[Any]", cell: Path) -> None:
         self._tool, self._cell = tool, cell
@@ -118,7 +119,7 @@ class _Looking:
         raise InputError(f"{what} is no measurement")
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextlib.contextmanager

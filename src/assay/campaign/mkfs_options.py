@@ -1,7 +1,7 @@
-"""Which options of mkfs may a campaign have, and which did the file system take?
+"""Check the mkfs options of a campaign, and read back which ones the file system took.
 
 mkfs takes further devices, files and dry runs as options, so only what shapes the file system itself is let through:
-mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8). An option stands alone, with its value behind it or as the next word, and nothing else
+mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8). An option is alone, with its value behind it or as the next word, and nothing else
 is a word.
 """
 
@@ -42,14 +42,14 @@ _VALUE = re.compile(r"[A-Za-z0-9_^+:,=.%-]{1,500}", re.ASCII)
 _REFUSED_KEYS = frozenset(
     {"device", "file", "name", "logdev", "rtdev", "uuid", "UUID", "LABEL", "PARTUUID", "PARTLABEL"}
 )
-"""Keys of values that name other devices or files, or what the campaign knows its own file system by."""
+"""Keys of values that name other devices or files, or by which the campaign recognises its own file system."""
 
 
 def mkfs_options(kind: str, text: str) -> tuple[MkfsOption, ...]:
     """Read options of a kind's mkfs.
 
     Raises:
-        InputError: one is not for a campaign, or lacks its value.
+        InputError: one is not for a campaign, or has no value.
     """
     try:
         words = shlex.split(text)
@@ -110,7 +110,7 @@ def with_extended(options: Sequence[MkfsOption], extended: str) -> list[MkfsOpti
 
 
 def not_taken(kind: str, options: Sequence[MkfsOption], super_block: dict[str, str]) -> tuple[str, ...]:
-    """Name what was asked for and the super block says otherwise; what it says nothing of is not named.
+    """Name what was asked for and the super block contradicts; options that it does not record are not listed.
 
     Args:
         kind: Of the file system.

@@ -1,4 +1,4 @@
-"""Make a file system, mount it where only root can go, and read back what it really is.
+"""Make a file system, mount it where only root can go, and read back its actual options.
 
 Nothing is written but through `HeldDevice`, which looks at the device before each step.
 
@@ -196,7 +196,7 @@ _PAIR = re.compile(r"([a-z0-9-]+)=([A-Za-z0-9.]+)")
 
 
 def super_block(kind: str, device: str, place: Path) -> dict[str, str]:
-    """Read what a super block says of how the file system was made; nothing where its reader is not there or fails."""
+    """Read the options of a file system from its super block; empty if the reader is absent or fails."""
     try:
         match kind:
             case "ext4":

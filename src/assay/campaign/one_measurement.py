@@ -1,4 +1,4 @@
-"""One measurement of a campaign: the words of a load as a command of Assay, and what became of it."""
+"""Run one measurement of a campaign: the load's command line as an Assay command, and its outcome."""
 
 import contextlib
 import os
@@ -105,7 +105,7 @@ def measure(
     if process.returncode not in {MEASURED, NOT_TRUSTED}:
         if stops.count:
             return None
-        # Its last message: what is said before is where the run is kept, or a tool's own text.
+        # Its last message: earlier ones are the place of the run, or a tool's own text.
         line = " ".join(message.rpartition("assay: ")[2].split())
         if process.returncode == BAD_INPUT:
             raise InputError(f"'assay {' '.join(words)}' is refused: {line[-_LONGEST_SHOWN:]}")

@@ -37,10 +37,10 @@ def carry_out(
         words: The command; its name is looked for.
         folder: Where it runs.
         descriptors: Open files that it has, too.
-        shown: Words that are shown otherwise in what is said of it.
+        shown: Words that are replaced in messages about it.
 
     Raises:
-        RunError: it is not there, or failed; the text ends with what it said.
+        RunError: it is not there, or failed; the message ends with its output.
     """
     found = find_command(words[0])
     if found is None:

@@ -1,4 +1,4 @@
-"""The sides of a comparison: sets of runs of the same load, and the values that each has of a result."""
+"""Define the sides of a comparison: runs of the same load, and the values of each result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

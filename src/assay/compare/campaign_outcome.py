@@ -1,4 +1,4 @@
-"""What do the runs of a campaign say: of each cell, of each level of each factor, and of two levels together?
+"""Compute the outcome of a campaign: per cell, per level of each factor, and per pair of levels.
 
 From result documents alone. A number is one of a result that runs of a load have: its rate, with the closing flush in
 its time where there is one, and its p99. Runs that are not to be trusted are left out and named. Effects are told

@@ -1,4 +1,4 @@
-"""By how much is B better than A, result by result, and may that be said at all?
+"""Compare B with A, result by result: ratio, interval, verdict, and reasons against a verdict.
 
 A result is compared where every run of both sides has it. There is a winner only between numbers of the same thing
 (storage, page cache, write-back ...; flushed or absorbed), of runs that may be trusted, from three runs of each on, and by
@@ -366,7 +366,7 @@ def _verdict(
         runs = "a single run" if fewer == 1 else f"{fewer} runs"
         return (
             ComparisonVerdict.INDICATIVE,
-            f"no confidence interval: it needs at least 3 usable runs per side, and there are {runs}",
+            f"no confidence interval: {runs} usable runs per side, it needs 3",
             None,
         )
     better, worse = ComparisonVerdict.BETTER, ComparisonVerdict.WORSE

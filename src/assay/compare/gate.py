@@ -1,4 +1,4 @@
-"""A bound that a pipeline holds a comparison to: `throughput >= -5 %`, `p99 <= +10 %`, `read*: iops >= -3 %`.
+"""Check a comparison against bounds of a pipeline: `throughput >= -5 %`, `p99 <= +10 %`, `read*: iops >= -3 %`.
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
 is violated where the whole interval lies beyond the bound, and held where the whole interval lies within. In between it is

@@ -1,4 +1,4 @@
-"""By which factor do all rates of two sides differ together, and how sure is that?
+"""Compute the factor by which all rates of two sides differ together, with its interval.
 
 The unit is the run: a run has one number, the mean of the logarithms of its rates, and those of the two sides are compared
 as the rates of one result are (METHOD 2.6: runs are what is drawn again, never cells). With three to ten runs of a side a

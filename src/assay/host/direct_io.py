@@ -1,4 +1,4 @@
-"""Does O_DIRECT work in a directory, and does it pass the page cache by?
+"""Test whether O_DIRECT works in a directory, and whether it bypasses the page cache.
 
 A file system may refuse O_DIRECT, or take it and go through the cache all the same (tmpfs, ext4 with data=journal, some
 FUSE). So a small file is written and read with O_DIRECT, and mincore(2) says whether its pages are in the cache after

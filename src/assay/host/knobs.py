@@ -1,4 +1,4 @@
-"""How are the kernel's switches set that change what storage looks like?"""
+"""Read the kernel settings that change how storage performs."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which mount does a directory belong to?
+"""Find the mount that a directory is on.
 
 Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel itself says which mount a directory belongs to
 (`mnt_id` in /proc/self/fdinfo), so mounts stacked on each other, bind mounts and subvolumes are told apart; the longest

@@ -1,7 +1,7 @@
-"""Read the kernel's small text files, and say why where that is not possible.
+"""Read the kernel's small text files, with the reason if that fails.
 
 Every function that looks at the machine takes a `SystemTree`: the real one at `/`, or one that a test has laid out. Sources
-name the path as the user knows it, without the root of the tree.
+name the path as the user wrote it, without the root of the tree.
 """
 
 import errno
@@ -121,7 +121,7 @@ def fact(key: str, reading: Reading, convert: Callable[[str], FactValue] = str) 
     try:
         value = convert(reading.text)
     except ValueError:
-        return absent(key, f"{reading.source} says '{reading.text[:80]}'")
+        return absent(key, f"{reading.source} has '{reading.text[:80]}'")
     return Fact(key=key, value=value, source=reading.source)
 
 

@@ -1,4 +1,4 @@
-"""What lies between a directory and the device that keeps its data?
+"""Find what is between a directory and the device that keeps its data.
 
 From the mount down: file system, the layer that an overlay writes to, block devices and what they are made of, the file
 behind a loop device and *its* path. Nothing is guessed: a path that cannot be followed ends there and says why.
@@ -85,7 +85,7 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mounted file system stands on."""
+    """What is below a mounted file system."""
 
     tops: tuple[str, ...] = ()
     """Devices that it issues its I/O to."""
@@ -104,7 +104,7 @@ def btrfs_folder(tree: SystemTree, mount_source: str) -> str | None:
 
 
 def _device_name(tree: SystemTree, path: str) -> str:
-    """Name of the block device that a /dev path means; where there is no node, what the path itself says."""
+    """Name of the block device that a /dev path means; without a node, the name in the path."""
     return name_of_path(tree, path) or tree.at(path).resolve().name
 
 

@@ -1,4 +1,4 @@
-"""One line of JSON for each interval of a phase, while it goes on, for other programs.
+"""Write a JSON line for each interval of a phase while it runs, for other programs.
 
 `docs/reference/live-json.md` describes a line. Percentiles follow the rule of all percentiles: null where too few operations
 are behind them. An operation that did nothing in an interval has zeros from its first completion on.

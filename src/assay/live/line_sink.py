@@ -1,4 +1,4 @@
-"""Where lines for another program go: a file, a FIFO, a descriptor, or standard output.
+"""Write lines for another program: to a file, a FIFO, a descriptor, or standard output.
 
 Whoever reads them is never worth more than the run: a reader that does not read on is not waited for, one that leaves is
 done without, and a full disk is reported once. Lines are handed on whole or not at all; those that nobody took in time

@@ -1,4 +1,4 @@
-"""What do several clients do together, tick by tick, while they run? Their intervals, made one.
+"""Merge the intervals of several clients into one per tick, while they run.
 
 Each client's interval ends near a place of the grid that it shares with the others: its phase's start and `interval_s` after
 that, and so on. What ended nearest after the place before is of one tick. A tick is told when every client that is waited

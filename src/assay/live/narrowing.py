@@ -1,4 +1,4 @@
-"""How well are the rates of repeats known so far? The interval, as it narrows while repeats go on.
+"""Compute the interval of a rate while repeats are running.
 
 It uses the rates of progress lines: of whole phases, before the analysis.
 """

@@ -1,4 +1,4 @@
-"""Several displays of one run, each of which sees all of it."""
+"""Send the events of one run to several displays."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The display of `--quiet`: none."""
+"""Show nothing: the display of `--quiet`."""
 
 from assay import events
 from assay.plan import Plan

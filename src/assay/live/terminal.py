@@ -1,4 +1,4 @@
-"""The progress display on standard error: what was measured so far, what is going on, its rates, and the time left.
+"""Show progress on standard error: finished phases, the current step, its rates, and the time left.
 
 On a terminal the lines are redrawn and replaced by the answer. In a log each phase has a line when it ends, and a line now
 and then before. From the second repeat on the line has the interval of the rate.

@@ -1,4 +1,4 @@
-"""What stands in a load file, where it is not spelled as in the Plan.
+"""Define the fields of a load file that are spelled differently from the Plan.
 
 The tables here are the friendlier shapes of `Phase`, `Job` and `Op`; `native.py` turns each into its Plan
 type. Everything below them (distributions, accesses, steps, ...) is read as the Plan types themselves. A key is the
@@ -73,7 +73,7 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     title: str = ""
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""
-    """Which uses of storage its numbers stand for, in a line; the report has it."""
+    """Uses of storage that it represents, in a line for the report."""
     job: tuple[plan.Job, ...]
     """What runs."""
     cache: plan.CacheCondition = plan.CacheCondition.AS_IS
@@ -110,7 +110,7 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     loop: tuple[plan.Action, ...] = ()
     """Actions in order, again and again."""
     script: plan.Script | None = None
-    """An explicit list of operations in a file beside the load file or below its folder, behind no link."""
+    """An explicit list of operations in a file next to the load file or below its folder, not behind a link."""
     workers: int = 1
     """How many."""
     kind: plan.WorkerKind = plan.WorkerKind.THREAD
@@ -159,7 +159,7 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     """An operation."""
 
     op: plan.OpKind
-    """What is done; operations.md says what each one works on."""
+    """What is done; operations.md describes what each one works on."""
     name: str = ""
     """Key of its histogram; unset: the kind of operation."""
     set: str = ""

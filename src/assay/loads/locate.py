@@ -1,4 +1,4 @@
-"""On which line of a TOML text does a key stand?
+"""Find the line of a key in a TOML text.
 
 `tomllib` gives values without positions. This scanner walks a text that `tomllib` has already accepted and notes the
 line of every table, key and array element, under the path by which the value is reached in the result:

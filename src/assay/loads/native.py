@@ -1,4 +1,4 @@
-"""The load file: TOML over the types of the Plan, friendlier and strict.
+"""Read the load file: TOML over the types of the Plan, friendlier and strict.
 
 `parse` reads text, puts parameters in, reads every value as its Plan type (`toml_values.py`), checks that each name has an
 object, and adds the steps that the file leaves to Assay (`sequence.py`). Whatever is wrong is a `FrontEndError` with
@@ -42,7 +42,7 @@ SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1, 0.05, 0.025)
 LONG_INTERVALS_S = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 """As above, for runs of hours."""
 INTERVALS_PER_PHASE = 30
-"""Intervals that the shortest phase should have, so that it can be told whether its rate was steady."""
+"""Intervals that the shortest phase should have to assess its steadiness."""
 USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 """What a run has at most by itself, and where its load file asks for more: each takes kilobytes of storage and memory."""
 
@@ -125,14 +125,14 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
 
     Raises:
         InputError: a factor beyond its limits.
-        FrontEndError: the load says of no parameter that it scales, or says so wrongly.
+        FrontEndError: the load scales no parameter, or declares it wrongly.
     """
     document, lines = read_toml(text, source)
     return scaled(document, source, lines, factor, given=given)
 
 
 class LoadDescription(NamedTuple):
-    """What a load file says about itself; empty where it says nothing."""
+    """Description of a load in its file; empty if absent."""
 
     description: str
     answers: str
@@ -144,7 +144,7 @@ class LoadDescription(NamedTuple):
 
 
 def describe(text: str, source: str) -> LoadDescription:
-    """Read what a load file says about itself."""
+    """Read the description of a load from its file."""
     document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
     return LoadDescription(
@@ -166,7 +166,7 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         reason = str(error)[: place.start()] if place else str(error)
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
         if place and reason == "Invalid initial character for a key part":
-            reason += "; an inline table {...} stands on one line and has no comma at its end"
+            reason += "; an inline table {...} is on one line and has no comma at its end"
         column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
         raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
     check_document(document, source)
@@ -240,7 +240,7 @@ class _Translation:
             raise self._reader.unknown(error.place, error.what, error.name, error.known) from error
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
-        """Add flushes after changes that none follows, where nothing is said of what comes then, and the confirmations."""
+        """Add flushes after changes without one, unless the file defines what follows, and the confirmations."""
         single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
         phases: list[plan.Phase] = []
         for phase in top.phase:
@@ -322,7 +322,9 @@ class _Translation:
             self._ends_open.add(table.name)
         if table.confirm:
             if len(table.job) > 1:
-                raise self._reader.error((*path, "confirm"), "of several jobs nobody can say which to double; keep one")
+                raise self._reader.error(
+                    (*path, "confirm"), "with several jobs it is ambiguous which to double; keep one"
+                )
             self._confirmed.add(table.name)
 
     def _check_longest_time(self, phase: plan.Phase, path: Path) -> None:
@@ -380,10 +382,10 @@ class _Translation:
         return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
 
     def _sibling(self, name: str, path: Path) -> str:
-        """Say where a file lies that the load file names: beside it or below, so that a load has no other file read."""
+        """Return the path of a file that the load file names: in its folder or below, never outside."""
         named = PurePosixPath(name)
         if named.is_absolute() or ".." in named.parts or named == PurePosixPath() or "\0" in name:
-            raise self._reader.error(path, f"'{name}' leaves the folder of the load file; put the file beside it")
+            raise self._reader.error(path, f"'{name}' leaves the folder of the load file; put the file next to it")
         # Links on the way to the load file are the user's; on the way on there must be none (bundle/scripts.py).
         return str(FilePath(self._source).absolute().parent.resolve() / named)
 

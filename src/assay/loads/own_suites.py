@@ -1,4 +1,4 @@
-"""Which suites has the user made: load files in the folder `suites` of Assay's configuration folder?
+"""Find the user's own suites: load files in the folder `suites` of Assay's configuration folder.
 
 `NAME.toml` there is found by `NAME`, as are those that come with Assay. Who may write there decides what the user runs, so
 file, folder and all folders above must be the user's own or root's and writable to nobody else, and no link is followed,

@@ -1,4 +1,4 @@
-"""What do the `${name}` in a load file stand for?
+"""Replace the `${name}` of a load file by values.
 
 The table `[parameters]` declares names with default values; the caller's settings replace them. Three names need no
 declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` says which
@@ -98,7 +98,7 @@ def _scalar(value: object, name: str, source: str, lines: Lines) -> Scalar:
 def _typed(setting: str, default: Scalar | None) -> Scalar:
     """Give a setting the type of the default that it replaces, where it can be read so.
 
-    Where it cannot, the text is kept: the place of use says what it wants there (`--set block=8KiB` replaces 4096).
+    Where it cannot, the text is kept: the place of use reports what it needs (`--set block=8KiB` replaces 4096).
     """
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(setting, setting)

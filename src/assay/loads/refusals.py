@@ -1,4 +1,4 @@
-"""On which line of a load file does that stand which a Plan, or the engine, was refused for?
+"""Find the load-file line that caused a Plan or engine error.
 
 A Plan is checked as a whole where it is made, and by the engine before it touches anything: these refusals name phase,
 job, file set and operation, as in `phase 'p', job 'j': queue_depth is 0`. The load file is looked through for what is named

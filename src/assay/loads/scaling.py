@@ -1,4 +1,4 @@
-"""What do the parameters of a load become with `--scale F`?
+"""Compute the parameters of a load for `--scale F`.
 
 The table `[scale]` of a load file names them, each with the least that it becomes: `size = "64MiB"`. A parameter of it that
 the caller does not set himself is its default times F, rounded down (sizes to whole MiB, below one to whole KiB; times to

@@ -1,7 +1,7 @@
-"""What do the words of `assay measure` ask for?
+"""Build the load of `assay measure` from its options.
 
 Values as fio's and elbencho's users write them, read and held against each other before anything else: what cannot be
-carried out as meant is refused in the words of the options. `simple_text.py` writes them as a load file.
+executed as intended is refused, with the name of the option. `simple_text.py` writes them as a load file.
 """
 
 import re
@@ -114,7 +114,7 @@ def simple_load(
     """Read the options.
 
     Raises:
-        InputError: one cannot be read, or two do not go together; the text names the option and says what would be right.
+        InputError: one cannot be read, or two do not go together; the message names the option and a valid value.
     """
     reads = _reads(mix, read=read, write=write)
     blocks = _list("--bs", bs, _block)
@@ -234,7 +234,7 @@ def _list(option: str, text: str, read: Callable[[str], T]) -> tuple[T, ...]:
     """Read values with commas between them."""
     values = tuple(_of(option, part.strip(), read) for part in text.split(","))
     if len(set(values)) < len(values):
-        raise InputError(f"{option} {limits.shown(text)}: a value stands there twice; each is a row of its own")
+        raise InputError(f"{option} {limits.shown(text)}: has a value twice; each makes a row of its own")
     return values
 
 

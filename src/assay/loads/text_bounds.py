@@ -1,4 +1,4 @@
-"""Is the text of a load file one that can be read without harm?
+"""Check that the text of a load file can be read without harm.
 
 `tomllib` descends into nested values, and so does whoever walks through what it gives; Python's whole numbers take the
 longer the more digits they have. Both are bounded here, before the text is parsed, with the line on which the bound is

@@ -1,4 +1,4 @@
-"""A comparison for people: on the terminal, and as Markdown for a page or a pull request."""
+"""Format a comparison for the terminal, and as Markdown."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Print what `assay decode` found: a line a figure, and its arithmetic below."""
+"""Print the outcome of `assay decode`: a line per figure, and its arithmetic below."""
 
 from collections import Counter
 

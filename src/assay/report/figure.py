@@ -1,4 +1,4 @@
-"""A figure: a picture with its words and its numbers, for those who cannot see it or want numbers."""
+"""Define a figure: a chart with title, text and its values as a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The report of a run as one HTML file."""
+"""Write the report of a run as one HTML file."""
 
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path

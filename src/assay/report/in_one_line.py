@@ -1,4 +1,4 @@
-"""What did a run come to, for one line of a list: its exit code, one rate, and how far its results are trusted.
+"""Summarise a run for one line of a list: exit code, one rate, and trust.
 
 The rate is that of the result that is trusted most; among these one of storage before one of memory or anything else, then
 the most bytes a second, and where nothing moves data the most operations a second. It is a number to know a run by, not to

@@ -1,4 +1,4 @@
-"""What was worked out of a sealed run, kept so that it is shown again at once.
+"""Keep the answer of a sealed run, so that it can be shown again at once.
 
 It lies in the catalog of the runs, under the hash of the run's manifest, the owner of its folder and the version of the
 rules, and is used for no other. The record stays what counts: its files are held to the manifest before a kept answer of

@@ -1,4 +1,4 @@
-"""What was before, during and after a mark, in words."""
+"""Describe the levels before, during and after a mark."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The outcome of a campaign for people, and as CSV: cells, numbers, effects."""
+"""Print the outcome of a campaign, and as CSV: cells, results, effects."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Writing a file that a user asked for: whole or not at all, and never into a run bundle."""
+"""Write a file that a user asked for: completely or not at all, and never into a run bundle."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Results over their repeats, for people: one row each, and its words.
+"""Summarise results over their repeats: one row each, with remarks.
 
 Rows of summaries and of results are numbered alike: the results of the first repeat come first, in the order of the
 summaries, so that `assay explain RUN 2` explains the second row of either table.

@@ -1,4 +1,4 @@
-"""What the figures of one result share: the time since the start of its phase, and the marks."""
+"""Draw what all figures over time share: the time since the start of the phase, and the marks."""
 
 from collections.abc import Sequence
 from typing import Any

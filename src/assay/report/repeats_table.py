@@ -1,4 +1,4 @@
-"""The table of a run with repeats: a row a result, its numbers typical of the repeats, and below it what each repeat gave.
+"""Print the table of a run with repeats: a row per result, and below it each repeat.
 
 The rows of the repeats themselves are folded: `assay show RUN --repeats` prints them too.
 """

@@ -1,4 +1,4 @@
-"""How are numbers of rows written, and which rows of the table is a finding about?"""
+"""Format row numbers, and find the rows of a finding."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""A run as a workbook: what a person looks at first, then every column of the results, the intervals, findings and facts."""
+"""Write a run as a workbook: a summary first, then all columns, intervals, findings and facts."""
 
 from collections.abc import Iterator
 from pathlib import Path

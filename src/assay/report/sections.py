@@ -1,4 +1,4 @@
-"""The parts of the page that record how the run was made: marks, preparation, environment, Plan; and its plain tables.
+"""Write the parts of the page on how the run was made: marks, preparation, environment, Plan; and plain tables.
 
 Every function escapes what it is given and returns HTML.
 """

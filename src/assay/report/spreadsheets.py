@@ -1,4 +1,4 @@
-"""A run as plain tables, for spreadsheets and data frames: its results, their rates and latencies over time, and its marks.
+"""Write a run as plain tables for spreadsheets and data frames: results, series over time, and marks.
 
 `results` has a row a result, `over_time` a row a result and interval of its phase, stalls included, `marks` a row a mark and
 result, and `summaries`, where anything was measured twice, a row a result over its repeats. A run of several clients has

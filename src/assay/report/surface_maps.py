@@ -1,4 +1,4 @@
-"""The map of a surface of two sides: file size by record size, the ratio as colour with its per cents in the cell.
+"""Draw the map of a surface of two sides: file size by record size, the ratio as colour and per cent.
 
 Colours are of what is significant among all cells; a cell that is not is blank with a dot, one that does not count is grey.
 A line between two cells is a cliff: the rate of a side changes there. On axes of log2, the usual ones of sizes, every cell

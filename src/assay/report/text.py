@@ -1,4 +1,4 @@
-"""The report in a terminal: what was measured, what moved it, where it is kept, and last the answer in a few lines.
+"""Print the report in a terminal: results, findings, where the run is kept, and last the answer in a few lines.
 
 The table (terminal_table.py), of several clients that of their sums, and what these are made of; findings below it, each
 once, with the rows that it applies to, and notes in a line; the answer (answer.py) is the last thing on the screen. Nothing

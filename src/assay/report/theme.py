@@ -1,4 +1,4 @@
-"""How Assay's figures look. METHOD 6.1 and 6.2 give the reasons; the eight lessons there are cited where they apply.
+"""Define how Assay's figures look. METHOD 6.1 and 6.2 give the reasons; the eight lessons there are cited where they apply.
 
 Empty cells of a heat map are of the colour of the paper and must mean "no I/O" everywhere (lesson 6): in a dark page the
 paper is dark, few operations are dim and many bright. There each colour here is replaced by its partner in `DARK`, so each

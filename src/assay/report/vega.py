@@ -1,4 +1,4 @@
-"""The JavaScript that draws the figures of a page: Vega-Lite, by vl-convert.
+"""Load the JavaScript that draws the figures of a page: Vega-Lite, from vl-convert.
 
 It is the same for every report of one vl-convert, and putting it together takes as long as the rest of a report. So it is
 kept in the user's XDG cache folder. Whoever opens the report executes it: a file that somebody else can have written is not

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications, as far as Assay's figures need them: data, marks and channels, put together as dictionaries.
+"""Build the Vega-Lite specifications that Assay's figures need: data, marks and channels, as dictionaries.
 
 https://vega.github.io/vega-lite/docs/. Properties keep Vega-Lite's names. Nothing is checked here: tests check each figure
 against Vega-Lite's schema, and a check takes longer than all else of a report.

@@ -1,4 +1,4 @@
-"""A workbook as an .xlsx file: sheets with bold headings that stay in sight, a filter, and columns as wide as their words.
+"""Write a workbook as an .xlsx file: sheets with fixed bold headings, a filter, and fitted columns.
 
 ECMA-376 part 1: the parts of a package (12.3), worksheets (18.3), styles (18.8). Text is in the cells themselves and is
 never a formula; what is not known is an empty cell.

@@ -1,4 +1,4 @@
-"""Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules.
+"""Remove what a killed run left behind: the marked file sets of a directory, by the engine's own rules.
 
 What clients of a run left in folders of their own in the directory goes with it.
 

@@ -1,4 +1,4 @@
-"""Where does a client work that has a folder of its own, and who makes and removes that?
+"""Create, choose and remove the folder of a client that works in a folder of its own.
 
 `DIRECTORY/assay-clients/NAME`, so that clients of one storage do not meet in the data folder and its lock. The client
 makes what is not there before its engine starts, and removes it afterwards: only folders that Assay made, which their

@@ -1,4 +1,4 @@
-"""What the start of a phase may wait for: other runs, by a semaphore, or a line of input.
+"""Wait before the start of a phase: for other runs, by a semaphore, or for a line of input.
 
 Several runs on one machine begin a phase together by a set of System V semaphores, one a phase, each as high as there are
 runs. Before the phase each run takes one of its semaphore and waits until it is at zero: until all have come. What a run

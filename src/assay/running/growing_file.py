@@ -1,4 +1,4 @@
-"""A file that another process writes, read along line by line."""
+"""Read a file that another process writes, line by line."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The frame of every run: its bundle is begun, what measures does its work, and the bundle is sealed however that ends."""
+"""Frame every run: begin its bundle, measure, and seal the bundle however that ends."""
 
 import contextlib
 import sys

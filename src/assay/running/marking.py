@@ -1,4 +1,4 @@
-"""Setting a mark: in which runs, and at which moment of their time?"""
+"""Set a mark: choose the runs, and the moment of their time."""
 
 from collections.abc import Sequence
 from pathlib import Path

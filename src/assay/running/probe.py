@@ -1,4 +1,4 @@
-"""How fast does a directory take data? Asked before a run whose size nobody named.
+"""Measure how fast a directory takes data, before a run without a given size.
 
 The time to lay the data out is what bounds its size on slow storage, so a small file is laid out first and timed.
 """

@@ -1,4 +1,4 @@
-"""Is the machine at rest before it measures? One that works for others gives numbers that are not usable.
+"""Check that the machine is idle before it measures: on a busy machine results are not usable.
 
 It is idle if others leave a load what its results are assessed by: a tenth of the CPUs, and of the time of the devices.
 """

@@ -1,4 +1,4 @@
-"""How the user ends a run: Ctrl-C, TERM and HUP.
+"""Handle the signals that end a run: Ctrl-C, TERM and HUP.
 
 Where nothing has to be put in order, a signal ends the program at once by way of `Stopped`. While an engine runs, or a
 bundle is being sealed, `Stops` only counts the signals, and whoever is in charge acts on the count: the first asks the

@@ -1,4 +1,4 @@
-"""Who does the work: a user by name or number, for `--user` and for tools that know an option of the kind."""
+"""Choose the user who does the work: by name or number, for `--user` and for tools with such an option."""
 
 import grp
 import pwd

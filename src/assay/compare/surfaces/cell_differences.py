@@ -1,4 +1,4 @@
-"""Which cells of a surface differ, and is B anywhere worse by more than what matters?
+"""Find the cells of a surface that differ, and test whether B is worse anywhere by more than what matters.
 
 A cell is the logarithm of the ratio of the medians of its runs. Its variance is moderated by that of all cells of the test
 (`statistics/moderated.py`), as three runs do not tell it; with t = ratio / error there are an interval of the cell alone, a

@@ -1,4 +1,4 @@
-"""What do cells of a surface say together: in whole, by row, by column, in a region, by the sizes of the files of people?
+"""Compute means over cells of a surface: all, by row, by column, in a region, weighted by file sizes.
 
 Geometric means of ratios, with an interval that goes by runs (`run_means.py`): cells of one run are no replicates of each
 other, so resampling them would give intervals that are far too narrow.

@@ -1,4 +1,4 @@
-"""Cells that stand out, measured again by themselves: do they still?
+"""Assess outlying cells that were measured again alone.
 
 A cell that lies far from those around it is either so, or was disturbed when it was measured. The runs that tell are new
 ones, of that cell alone and in turns; the first ones have been chosen for how far they lie, and say nothing more. Half of

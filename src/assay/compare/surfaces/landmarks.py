@@ -1,4 +1,4 @@
-"""Where does a surface fall, where do two sides cross, and which cell looks as if it were measured wrongly?
+"""Find where a surface falls, where two sides cross, and which cells look wrongly measured.
 
 cliff       neighbouring cells of one side differ by a factor of 3: a cache that ends, most often
 crossover   B is marked as better at one size and A at a later one, with none marked between: the line between the two

@@ -1,4 +1,4 @@
-"""What a user asks of surfaces. Light to import: it is read, and refused, before the libraries are imported that compare."""
+"""Read the options for surfaces. Light to import: options are refused before the comparing libraries are loaded."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which cells does a person mean by `sweet: file<=2M & record<=32K`, and how do their files spread over sizes?"""
+"""Read regions such as `sweet: file<=2M & record<=32K`, and weights of file sizes."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""What is said of a surface, as `assay compare --json` prints it. Rates are in bytes a second, ratios are B by A."""
+"""Define the results on a surface, as `assay compare --json` prints them. Rates are bytes per second, ratios are B by A."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""Which surfaces does a comparison have, and what is there to say of each? METHOD 2.6."""
+"""Find the surfaces of a comparison, and compute their results. METHOD 2.6."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence

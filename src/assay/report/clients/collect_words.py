@@ -1,4 +1,4 @@
-"""How to fetch what lost clients have on their machines, in words that can be typed as they are."""
+"""Format the command that fetches what lost clients have on their machines."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence

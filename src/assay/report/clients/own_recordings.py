@@ -1,4 +1,4 @@
-"""Which record is a result's series in, where several clients measured: that of the set, or its client's own?"""
+"""Find the record that has a result's series, with several clients: the common one, or the client's own."""
 
 from collections.abc import Sequence
 

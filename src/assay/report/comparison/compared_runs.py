@@ -1,4 +1,4 @@
-"""What the figures of a comparison are drawn from: the sides, and the record of each of their runs."""
+"""Read the runs that the figures of a comparison show."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file, in the look of a run's report: answer, differences, verdicts, pictures, values, facts."""
+"""Write a comparison as one HTML file: answer, differences, verdicts, figures, values, facts."""
 
 from collections.abc import Sequence
 from pathlib import Path

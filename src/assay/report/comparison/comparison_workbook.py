@@ -1,4 +1,4 @@
-"""A comparison as a workbook: ratios and verdicts, every value of every run, what differs, and the runs."""
+"""Write a comparison as a workbook: ratios and verdicts, all values, differing facts, runs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

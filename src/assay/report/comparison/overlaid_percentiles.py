@@ -1,4 +1,4 @@
-"""The distribution of latencies of one result, of all sides over each other: a line a side, with a band of its runs.
+"""Draw the latency distribution of one result for all sides: a line per side, with a band of its runs.
 
 A line is of the operations of all runs that count together, merged losslessly; the band goes from the lowest to the highest
 of them, as far as each has operations enough for a percentile. The median of the runs' p99, which is compared,

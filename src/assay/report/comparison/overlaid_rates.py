@@ -1,4 +1,4 @@
-"""Throughput over time of one result, of all runs of all sides over each other: a line a run, in the colour of its side.
+"""Draw the throughput of one result over time for all runs: a line per run, in the colour of its side.
 
 The whole phase is drawn, pale outside the window that each number is from. All lines have one number of intervals to a step.
 """

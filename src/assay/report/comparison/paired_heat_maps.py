@@ -1,4 +1,4 @@
-"""Latency over time of one result, of each side a map, on one scale: of the run whose rate is the middle one.
+"""Draw the latency of one result over time, a map per side on one scale: of the run with the median rate.
 
 The axes of all maps are the same. Their colours are too where a column is as long in all of them, because a cell counts
 operations; else each map has its own, and a note.

@@ -1,4 +1,4 @@
-"""The tables of a comparison: every value of every run, and the facts of the machines side by side."""
+"""Build the tables of a comparison: all values of all runs, and the facts of the machines side by side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A tile for each number of a comparison: the ratio, its interval, the verdict, and what the two sides are numbers of."""
+"""Draw a tile per result of a comparison: ratio, interval, verdict, and what served both sides."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How did each client's rate go over time, on one clock? A row a client, of each sum over clients.
+"""Draw each client's rate over time on one clock: a row per client, for each sum over clients.
 
 A client's intervals are on a grid of its own. What it had done by an edge of a column is read off the line through the ends
 of its intervals, so that the columns of a row hold all that it did, and a time in which nothing completed stays empty.

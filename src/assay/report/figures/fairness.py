@@ -1,4 +1,4 @@
-"""How evenly did the clients share each sum? From the slowest to the fastest, each by the median of all."""
+"""Draw how evenly the clients shared each sum: slowest to fastest, as a share of the median."""
 
 from collections.abc import Iterator, Sequence
 

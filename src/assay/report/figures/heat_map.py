@@ -1,4 +1,4 @@
-"""Latency over time, of one result: how many operations took how long when.
+"""Draw the latency of one result over time: how many operations took how long, and when.
 
 Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns,
 until no more cells than asked for are left; every operation is counted in exactly one cell.

@@ -1,4 +1,4 @@
-"""Median, tail and slowest operation of all results."""
+"""Draw median, tail and slowest operation of all results."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The whole distribution of latencies: which share of the operations took at most how long, with the tail drawn wide.
+"""Draw the whole latency distribution, with the tail drawn wide.
 
 The axis of percentiles is that of "nines": each nine more has the same room, so that what is at 99.9 % is as well to
 be seen as the median (Gil Tene's percentile plots; HdrHistogram). It is of the window that the result's own percentiles are

@@ -1,4 +1,4 @@
-"""The rates of all results: streams in MiB/s, all else in operations per second."""
+"""Draw the rates of all results: streams in MiB/s, all else in operations per second."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The roofline: throughput over operation size, under what this client, the link and the devices give at most.
+"""Draw the roofline: throughput over operation size, below the ceilings of client, link and devices.
 
 A number on a line names what holds it there (METHOD 4.5). The client's lines are of one thread: several together may lie
 above them. Sums over several clients have no such ceiling; each client's own results have.

@@ -1,4 +1,4 @@
-"""When did each client begin each phase, after the time that was agreed, and how well is that known?"""
+"""Draw when each client began each phase, after the agreed time, with the error bounds."""
 
 from collections.abc import Iterator, Sequence
 

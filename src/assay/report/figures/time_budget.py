@@ -1,4 +1,4 @@
-"""Where the wall time of each result's workers went."""
+"""Draw where the wall time of each result's workers went."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Throughput over time, of one result.
+"""Draw the throughput of one result over time.
 
 A rate over a few milliseconds is noise, so a last interval of less than half the grid joins its neighbour. Long runs
 are gathered; the lowest and highest interval of each gathered step are kept, so that a stall does not vanish.

@@ -1,4 +1,4 @@
-"""Where on the page is what, and how does one thing lead to another?
+"""Assign anchors and links within the page.
 
 A number that is struck through leads to the warning that strikes it, and the warning leads back to every result that it is
 about: to its card, or where it has none, to its row.

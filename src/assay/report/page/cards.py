@@ -1,4 +1,4 @@
-"""One result in full, as a card: its number and what produced it, then its figures. Folded where it may be trusted."""
+"""Draw one result in full, as a card: its number and how it was made, then its figures. Folded if it is trusted."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The clients of a run on the page: who they are, what each did of every sum, how even that is, and how they began."""
+"""Write the clients of a run on the page: names, shares of the sums, balance and starts."""
 
 from collections.abc import Sequence
 

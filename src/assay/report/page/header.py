@@ -1,4 +1,4 @@
-"""The top of the page: what was measured, the answer in words, and how the run was made."""
+"""Write the top of the page: what was measured, the answer, and how the run was made."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The table of results over their repeats: what is typical, how well that is known, and what each repeat gave."""
+"""Write the table of results over their repeats: typical value, interval, and each repeat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

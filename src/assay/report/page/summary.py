@@ -1,4 +1,4 @@
-"""The table of all results: a row each, or a row a test, with the rate over time and the latencies as small pictures."""
+"""Write the table of all results: a row per result or test, with small pictures of rate and latency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

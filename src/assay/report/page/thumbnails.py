@@ -1,4 +1,4 @@
-"""Two pictures that fit in a row of a table, as SVG: the rate over time, and where the latencies lie.
+"""Draw small SVG pictures for a table row: the rate over time, and the latency distribution.
 
 They need no JavaScript. Colours come from the page's style sheet, so that they follow light and dark. All latency strips of
 a table share one logarithmic scale, so that rows can be compared; the heading has its ticks.

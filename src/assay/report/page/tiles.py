@@ -1,4 +1,4 @@
-"""The main results as tiles: rate with its interval, p99, what limited it, and whether it may be trusted.
+"""Draw the main results as tiles: rate with interval, p99, limiter and trust.
 
 A quick run has a tile for each kind of work. Another has one for each of its rows, or of many rows for the eight that were
 measured longest.
