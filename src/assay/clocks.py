@@ -41,7 +41,7 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
     """Out of which that with the least round trip was taken."""
 
     def __post_init__(self) -> None:
-        """Hold to what clocks can say; raises ValueError."""
+        """Check the bounds of clocks; raises ValueError."""
         if not 0 <= self.bound_ns <= _MOST_NS or abs(self.offset_ns) > _MOST_NS or abs(self.at_ns) > _MOST_NS:
             raise ValueError("a reading of a clock is out of all bounds")
         if self.exchanges < 1:
@@ -118,7 +118,7 @@ class Shifts:
             raise ValueError("the clock was never read")
 
     def at(self, client_ns: int) -> Shift:
-        """Say what to add to a time of the client to make it the leader's."""
+        """Return what to add to a time of the client to convert it to the leader's."""
         place = bisect.bisect_right(self._at, client_ns)
         if place in {0, len(self._at)}:
             nearest = 0 if place == 0 else -1

@@ -32,7 +32,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def path() -> Path:
-    """Say where the file is; raises InputError for a user without a home."""
+    """Return the path of the file; raises InputError for a user without a home."""
     return xdg.folder("XDG_CONFIG_HOME", "~/.config") / NAME
 
 
@@ -62,7 +62,7 @@ def load() -> Config:
 
 
 def usual_time() -> str | None:
-    """Give the measuring time of the file; of one that somebody else can have written none: it is needed for nothing else.
+    """Give the measuring time of the file; of one that another user can have written none: it is needed for nothing else.
 
     Raises:
         InputError: it cannot be read.

@@ -27,7 +27,7 @@ def check_plan(plan: Plan, outputs: Sequence[str], *, own_programs: Collection[s
 
     Args:
         plan: What is to be done.
-        outputs: Files that are written beside it.
+        outputs: Further files that are written.
         own_programs: Programs that a tool itself runs.
     """
     if programs := [" ".join(words) for words in commands(plan.phases) if words[0] not in own_programs]:

@@ -78,7 +78,7 @@ class PlanError(InputError):
 
 
 class FrontEndError(InputError):
-    """A load file or command line cannot be read as meant."""
+    """A load file or command line cannot be read as intended."""
 
     def __init__(self, source: str, line: int | None, text: str) -> None:
         """Put `source:line:` in front of the text."""
@@ -88,7 +88,7 @@ class FrontEndError(InputError):
 
 
 class RunError(AssayError):
-    """The machine said no."""
+    """The system refused."""
 
 
 class BundleError(AssayError):

@@ -24,7 +24,7 @@ MOST_KEPT_BYTES: Final = 512 << 20
 
 
 def originals(file: str, tool: str | None = None, timezone: str | None = None) -> list[Original]:
-    """Read a file, and say of what it has results.
+    """Read a file, and return the sources of its results.
 
     Args:
         file: Its path.

@@ -39,7 +39,7 @@ def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bo
         path: Its path.
         what: What it is to the user, such as `load file`.
         most_bytes: What it may have.
-        follows: Whether a link is followed; not where a file that somebody else wrote names the path.
+        follows: Whether a link is followed; not where a file that another user wrote names the path.
 
     Raises:
         FileNotFoundError: It is not there.

@@ -100,7 +100,7 @@ class Drawing:
         return write_whole(file, render(self._figure, picture))
 
     def __repr__(self) -> str:
-        """Say what it shows."""
+        """Return a summary."""
         return f"<Drawing {self.title!r}>"
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def check_output(path: Path) -> None:
 
 
 def _opened(at: Path, path: Path) -> tuple[BinaryIO, bool]:
-    """Open a file in an open folder, and say whether it was created."""
+    """Open a file in an open folder, and report whether it was created."""
     for _ in range(_TRIES):
         with contextlib.suppress(FileExistsError):
             return os.fdopen(os.open(at, _MAKE, 0o666), "wb"), True

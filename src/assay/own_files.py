@@ -32,7 +32,7 @@ _MOST_LINKS: Final = 40
 
 
 class NotOwnError(InputError):
-    """Somebody else can have changed what is there; the text says who, and the cure."""
+    """Somebody else can have changed what is there; the text names who, and the cure."""
 
     def __init__(self, reason: str, cure: str) -> None:
         """Of a path, with why it is not taken."""
@@ -44,7 +44,7 @@ class NotOwnError(InputError):
 
 
 class Last(enum.Enum):
-    """What the end of a way has to be, beside what all on the way have to."""
+    """Conditions for the end of a path, in addition to those for all of it."""
 
     ANY = enum.auto()
     """Whatever it is."""
@@ -201,7 +201,7 @@ def check_above(path: Path) -> None:
 
 
 def find_stranger(path: Path) -> str | None:
-    """Name the first part of the way to a file that somebody else could change, with the reason; None: nobody could.
+    """Name the first part of the way to a file that another user could change, with the reason; None: nobody could.
 
     Raises:
         OSError: it is not there, or cannot be looked at.

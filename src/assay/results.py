@@ -1,7 +1,7 @@
 """Define the result document: what a run measured, for other programs.
 
 `assay show RUN --json` and every `--json` print one `Document`. It is a contract: fields are added, never renamed. Numbers
-are numbers; what is absent is null, and a finding says why. Rates are per second of the window that the result names.
+are numbers; what is absent is null, and a finding explains why. Rates are per second of the window that the result names.
 """
 
 import msgspec
@@ -206,7 +206,7 @@ class Result(Part, kw_only=True):
     """One operation of one job in one phase.
 
     Only of a foreign run may `workers`, `queue_depth`, `ops`, `bytes`, `errors`, `seconds` and `window_s` be null: its tool
-    does not say.
+    does not state.
     """
 
     label: str
@@ -334,16 +334,16 @@ class ForeignSource(Part, kw_only=True):
 
     tool: str
     version: str | None
-    """Of the tool; null where its output does not say, as are `machine` and `measured_utc`."""
+    """Of the tool; null if its output has none, as are `machine` and `measured_utc`."""
     machine: str | None
     """What the tool calls the machine, or the column of a table that the results are of."""
     measured_utc: str | None
     """When the first of it was measured, as far as the tool reports: its start or its end. ISO 8601."""
     file: ForeignFile
     assumed_zone: str | None = None
-    """Zone that its times were taken to be of, as the tool gives them without one; null: it says the zone, or no time."""
+    """Zone that its times were taken to be of, as the tool gives them without one; null: it has the zone, or no time."""
     zone_is_given: bool = False
-    """Whether whoever imported it said the zone; else UTC was assumed."""
+    """Whether the zone was given at import; else UTC was assumed."""
 
 
 class Run(Part, kw_only=True):
@@ -368,7 +368,7 @@ class Run(Part, kw_only=True):
 
 
 class ThreadCeiling(Part, kw_only=True):
-    """What one thread of the client does at most, in memory: `engine/src/steps/ceilings.rs` says how it is measured."""
+    """What one thread of the client does at most, in memory: `engine/src/steps/ceilings.rs` describes how it is measured."""
 
     name: str
     """`memory_copy_large`, `memory_copy_cached`, `system_call`, `clock_read`, `cached_pread` or `content_fill`."""
@@ -386,9 +386,9 @@ class ClientCeilings(Part, kw_only=True):
     """Whether this run measured them; else an earlier one of the same machine."""
     of_one_thread: tuple[ThreadCeiling, ...]
     link_bytes_per_s: float | None
-    """What the link to the storage carries, as the user says."""
+    """Bandwidth of the link to the storage, as the user states."""
     device_bytes_per_s: float | None
-    """What the devices move at most, as the user says."""
+    """Maximum throughput of the devices, as the user states."""
 
 
 class MarkedLevel(Part, kw_only=True):
@@ -614,9 +614,9 @@ class Document(Part, kw_only=True):
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
     marks: tuple[RunMark, ...] = ()
-    """When something happened, as the user says or the analysis found, with what was before, during and after it."""
+    """Marks of the user and of the analysis, with the levels before, during and after them."""
     solo_shares: tuple[SoloShare, ...] = ()
-    """Of each job that worked beside others and, in another phase, alone."""
+    """For each job that ran with others and, in another phase, alone."""
     clients: tuple[ClientOfRun, ...] = ()
     """Empty: one client, this machine. Then so are the two below."""
     starts: tuple[StartOfPhase, ...] = ()
@@ -626,7 +626,7 @@ class Document(Part, kw_only=True):
 
 
 def moves_data(result: Result) -> bool:
-    """Whether its operations move data, as far as is known: their rate is IOPS, that of others ops/s."""
+    """Whether its operations move data, as far as known: their rate is IOPS, that of others ops/s."""
     return bool(result.throughput_bytes_per_s or result.bytes)
 
 

@@ -56,7 +56,7 @@ class Session:
             argv: The command line, for the record.
             runs: Where runs are kept; None: the usual place.
             json: Print the result document, and nothing else, on standard output.
-            report: Write an HTML report beside the run.
+            report: Write an HTML report next to the run.
             quiet: Show no progress, and of the answer its last lines alone.
             is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
             require_trust: `weak` or `yes`: a result that is trusted less makes the exit code 1; None: none does.

@@ -1,8 +1,8 @@
 """Locate a target and Assay's folder in it, and check for room.
 
 A target's address is a URI. `file:///absolute/directory` is the only scheme with a directory of this machine: it is
-percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. Which other schemes there are is the
-engine's to say.
+percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. The engine defines the other
+schemes.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ CLIENT_FOLDERS: Final = "assay-clients"
 MARK: Final = ".assay-set.json"
 """File by which the engine recognises a file set of its own."""
 LOCK: Final = ".assay-lock"
-"""File in the data folder that a run holds locked; it says whether Assay made the folder."""
+"""File in the data folder that a run holds locked; it records whether Assay made the folder."""
 
 _LARGEST_MARK_BYTES = 1 << 20
 
@@ -245,7 +245,7 @@ def room(directory: Path, *, reserve_bytes: int) -> Room:
         return Room(directory=directory, free_bytes=_UNKNOWN_BYTES, free_inodes=None, reserve_bytes=0)
     system = os.statvfs(directory)
     if system.f_flag & os.ST_RDONLY:
-        # Some say then that nothing is free, which is no reason to make room.
+        # Some report then that nothing is free, which is no reason to make room.
         raise RunError(f"{directory} is on a read-only file system; mount it read-write or name another directory")
     return Room(
         directory=directory,
@@ -275,7 +275,7 @@ def laid_out(plan: Plan) -> Iterator[Need]:
         # What is there may serve, and is no more data.
         and (one.reuse is Reuse.NEVER or not set_folder(plan, one).exists())
     }
-    if len(sizes) < 2:  # of one the engine says more
+    if len(sizes) < 2:  # for one the engine reports more
         return
     there: set[str] = set()
     held, most = Counter[Path](), Counter[Path]()

@@ -45,7 +45,7 @@ def parse_bytes(text: str) -> int:
     """Read a size in bytes, exactly.
 
     Raises:
-        InputError: not a size, an ambiguous unit, or no whole number of bytes; the text says which spelling is right.
+        InputError: not a size, an ambiguous unit, or no whole number of bytes; the message has the right spelling.
     """
     number, unit = _split(text, "a size such as 4KiB, 4k, 1.5GiB or 4096")
     name = _binary_unit(unit)
@@ -185,7 +185,7 @@ def _split(text: str, wanted: str) -> tuple[Fraction, str]:
 
 
 def _unit_text(text: str, number: Fraction, unit: str) -> str:
-    """Say what `4KB` may mean, or that a word is no unit."""
+    """Describe what `4KB` may mean, or report an unknown unit."""
     letter = unit[0].upper()
     if letter not in _BY_LETTER or unit[1:].lower() != "b":
         return f"'{text}': '{unit}' is not a unit of size; use one of {', '.join(BYTES_PER_UNIT)}"

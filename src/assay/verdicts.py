@@ -82,7 +82,7 @@ class RecoveryVerdict(enum.StrEnum):
     UNMOVED = "unmoved"
     """It never left that level."""
     TOO_SHORT = "too_short"
-    """Too few samples came after the mark to tell."""
+    """Too few samples after the mark."""
 
 
 class ScheduleVerdict(enum.StrEnum):

@@ -45,7 +45,7 @@ class Assessor(Protocol):
         """Changes whenever it may come to something else."""
 
     def __call__(self, folder: Path) -> Outcome:
-        """Judge a sealed run; raises BundleError where it is damaged."""
+        """Assess a sealed run; raises BundleError where it is damaged."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read, or is not what a run writes)."""
     exit_code: int | None
-    """None where nobody knows it: unfinished, damaged, or ended by itself and not judged."""
+    """None if unknown: unfinished, damaged, or ended by itself and not assessed."""
     head: HeadRate | None
-    """The rate that stands for the run; None where there is none, or where it was not judged, as is `trust`."""
+    """The rate that represents the run; None where there is none, or where it was not assessed, as is `trust`."""
     trust: dict[str, int] | None
     """Results by their level of trust: `yes`, `weak`, `no`."""
     is_foreign: bool = False
@@ -80,7 +80,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs_directory(override: Path | None) -> Path:
-    """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, the configuration file's `runs`, the XDG data folder."""
+    """Return where runs are kept: `--runs`, else `$ASSAY_RUNS`, the configuration file's `runs`, the XDG data folder."""
     if override is not None:
         return xdg.expanded(str(override), "--runs").absolute()
     if named := os.environ.get("ASSAY_RUNS"):
@@ -161,7 +161,7 @@ def _assessed(
 
 
 def _assess(folder: Path, entry: Entry, assess: Assessor, kept: KeptList | None) -> Outcome:
-    """Judge the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
+    """Assess the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
     with open_folder(folder) as opened:
         if (seal_of(opened.place), opened.owner) != (entry.seal, entry.owner):
             raise BundleError(f"{folder}: another was put in its place")
@@ -290,7 +290,7 @@ def resolve(reference: str, runs: Path) -> Path:
 
 
 def _check_reach(path: Path) -> None:
-    """Raise BundleError where nobody can say whether a path is that of a run, because this user may not look."""
+    """Raise BundleError if it is unknown whether a path is that of a run, because this user may not look."""
     try:
         (path / files.RUN).lstat()
     except PermissionError as error:

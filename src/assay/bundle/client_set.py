@@ -1,7 +1,7 @@
 """Read and write `clients.json`: the clients of a run of several.
 
 Each client's stream is in `events/NAME.ndjson` until the run is sealed, as that of a client that is alone is. What only
-the machine that led them knows is here: how each client's clock stands to its own, when each phase was to begin, who was
+the machine that led them knows is here: the offset of each client's clock, when each phase was to begin, who was
 lost and when. Times without another word are nanoseconds of the leader's CLOCK_MONOTONIC; a client's become that by
 `leader = client - offset`.
 
@@ -42,7 +42,7 @@ class Role(enum.Enum):
 
 
 class Share(enum.Enum):
-    """What each client gets of the Plan; `cluster/shares.py` says how."""
+    """What each client gets of the Plan; `cluster/shares.py` describes how."""
 
     OWN = "own"
     """All of it, each in a folder of its own in the target's directory."""

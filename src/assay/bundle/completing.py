@@ -1,6 +1,6 @@
 """Complete a run of several clients with records of one client that were collected later.
 
-A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
+A sealed run is never rewritten: the completed one is another run, which names the run it completes, and has the same Plan,
 facts and times, tags, note and marks. It takes over the name, and is the later of the two: who asks for `last` means it.
 Of the clients that were whole it has what the first has.
 """
@@ -37,7 +37,7 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
     """Make the run that a sealed one and more streams are together.
 
     Args:
-        of: The run that lacks them.
+        of: The run without them.
         collected: Whole streams by client, each of them one of its clients.
         found: Who measured, as it is known now.
         runs: Where runs are kept.

@@ -20,7 +20,7 @@ MOST_UNPACKED: Final = 512
 """A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten
 hang for hours do to 200 times."""
 MOST_OF_RAM: Final = 4
-"""A table takes at most this part of the machine's memory: judging it takes as much again."""
+"""A table takes at most this part of the machine's memory: assessing it takes as much again."""
 BUCKETS: Final = 34 * 1024
 """Buckets from 1 ns to 1 h."""
 LONGEST_S: Final = 1e9

@@ -17,7 +17,7 @@ _NOT_TO_BE_SYNCED = frozenset({errno.EINVAL, errno.EACCES})
 
 
 def close(descriptor: int) -> None:
-    """Close what was only read, or is synced: whatever its storage says now, nothing can be lost by it."""
+    """Close what was only read, or is synced: errors of its storage lose nothing now."""
     with contextlib.suppress(OSError):
         os.close(descriptor)
 

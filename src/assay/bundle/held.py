@@ -20,7 +20,7 @@ _HOLD = os.O_RDWR
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[bool]:
-    """Hold a run while this is entered, and say whether nobody else is known to; False: another process holds it."""
+    """Hold a run while entered, and report whether that succeeded; False: another process holds it."""
     try:
         place = open_in_run(folder / files.PLAN, _HOLD)
     except OSError:

@@ -97,7 +97,7 @@ def read_inside(folder: Path, name: str) -> bytes:
 
 
 class NotRegularError(Exception):
-    """What is there is no regular file; the text says what it is."""
+    """The path is not a regular file; the message names what it is."""
 
 
 def open_below(folder: int, path: str) -> BinaryIO:

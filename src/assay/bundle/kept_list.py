@@ -85,7 +85,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What the small files of a run say."""
+    """Content of the small files of a run."""
 
     run_id: str
     started_utc: str

@@ -1,10 +1,10 @@
 """Keep the marks of a run: moments that a user marks during the run, or afterwards.
 
-They are in `marks.json` in the run's folder, beside the record as `remarks.json` is: what was measured stays what its hashes
-say, whoever finds out later when the disk was pulled. A mark that was set while the run went on is of the clock that the
-engine's times are of, read when the command was started. Who unpacks a stranger's run gets the stranger's marks with it:
-they are held to limits, a file that is not within them says nothing, and only a folder that nobody but this user can write
-is written to.
+They are in `marks.json` in the run's folder, next to the record as `remarks.json` is: the record
+still matches its hashes if a mark is added later. A mark that was set while the run went on is of the clock
+that the engine's times are of, read when the command was started. Who unpacks a stranger's run gets the stranger's marks
+with it: they are held to limits, a file beyond them is ignored, and only a folder that nobody but this
+user can write is written to.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Compute the unpacked size of a Parquet file from its footer and page headers, before anything is unpacked.
 
-A few kilobytes of Parquet can stand for terabytes, and a footer can say what it likes: so every page that the footer
-names is looked at, and their sums are held to the footer. The reader allocates what pages say, no more. Numbers of fields
-are those of parquet.thrift (apache/parquet-format), written in Thrift's compact protocol.
+A few kilobytes of Parquet can represent terabytes, and a footer can claim anything: so every page that the footer names
+is looked at, and their sums are held to the footer. The reader allocates what the pages declare, no more. Numbers of
+fields are those of parquet.thrift (apache/parquet-format), written in Thrift's compact protocol.
 """
 
 import struct
@@ -28,7 +28,7 @@ _TYPES: Final[Mapping[type[pl.DataType], tuple[int, int]]] = {
 
 
 def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], optional: Collection[str] = frozenset()) -> int:
-    """Say how much memory a table takes: its values, and the pages that they come from.
+    """Compute how much memory a table takes: its values, and the pages that they come from.
 
     Args:
         data: The whole file.

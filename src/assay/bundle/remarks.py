@@ -1,9 +1,9 @@
 """Keep the remarks on a run: name, tags and note, which may change after the run was sealed.
 
-They are in `remarks.json` in the run's folder, which no manifest covers: what was measured stays what its hashes say. Who
-unpacks a stranger's run gets the stranger's remarks with it, so they are held to the same limits as a user's words, and a
-file that is not within them says nothing. It is read without following links, replaced as a whole, and no more trusted than
-any other file of a bundle.
+They are in `remarks.json` in the run's folder, which no manifest covers: the record still matches its hashes.
+Who unpacks a stranger's run gets the stranger's remarks with it, so they are held to the same limits as a user's words,
+and a file beyond them is ignored. It is read without following links, replaced as a whole, and no more
+trusted than any other file of a bundle.
 """
 
 import os

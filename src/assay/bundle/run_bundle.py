@@ -152,7 +152,7 @@ class RunBundle:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its folder is known not to be there any more; storage that does not answer says nothing of that."""
+        """Whether its folder is known not to be there any more; False if the storage does not answer."""
         try:
             self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -173,7 +173,7 @@ class RunBundle:
 
     @property
     def marks(self) -> tuple[KeptMark, ...]:
-        """When something happened, as the user says, now: no part of the record."""
+        """When something happened, as the user states, now: no part of the record."""
         return marks_of(self.path)
 
     @property
@@ -249,7 +249,7 @@ class RunBundle:
         The engine must have ended. When this fails, the run stays unsealed and loses nothing.
 
         Args:
-            exit_code: Of the error that ended the run early; None: it ended by itself, and its numbers say the rest.
+            exit_code: Of the error that ended the run early; None: it ended by itself, and its results decide the code.
 
         Raises:
             BundleError: the run is sealed, or its stream is not one.
@@ -302,7 +302,7 @@ class RunBundle:
         return files.of_client(self.path, files.STREAMS, client)
 
     def take_stream(self, client: str, stream: Stream) -> None:
-        """Hold what the stream of a client says, as it was just read: while the file has this size it is not read again."""
+        """Keep the content of a client's stream: while the file has this size it is not read again."""
         self._taken[client] = (self.stream_path(client).lstat().st_size, stream)
 
     def keep_client_set(self, found: ClientSet) -> None:
@@ -334,7 +334,7 @@ class RunBundle:
         """Give what another tool printed; None of a run that Assay measured.
 
         Raises:
-            BundleError: a foreign run lacks it, or it is not what it says that it is.
+            BundleError: a foreign run does not have it, or it does not match its description.
         """
         if not self.is_foreign:
             return None
@@ -365,7 +365,7 @@ class RunBundle:
             raise BundleError(f"{self.path / files.SOURCE}: cannot be read ({error}). {DAMAGED_CURE}") from error
 
     def file_names(self) -> tuple[str, ...]:
-        """Name the files of the run: of a sealed one those of its manifest, the manifest, and what is said of it."""
+        """Name the files of the run: of a sealed one those of its manifest, the manifest, and the remarks on it."""
         if isinstance(self._head, Manifest):
             names = {*self._head.files, files.MANIFEST, files.SEAL}
             beside = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
@@ -430,7 +430,7 @@ class RunBundle:
         return clients[0]
 
     def _in_memory(self) -> Streams | None:
-        """Give what the streams say, while there are any or when they were sealed a moment ago; else tables are in files."""
+        """Return the content of the streams, if there are any or they were just sealed; else tables are in files."""
         if self._sealed_from is None and not self.is_sealed:
             streams = self._streams()
             if not self.is_sealed:
@@ -476,7 +476,7 @@ class RunBundle:
 
 @contextlib.contextmanager
 def _content_checked(path: Path) -> Iterator[None]:
-    """Say of what is wrong with the content of a file that the run is damaged."""
+    """Report errors in the content of a file as damage of the run."""
     try:
         yield
     except OSError as error:

@@ -107,7 +107,7 @@ def later_run(runs: Path) -> str | None:
 
 
 def cannot_be_kept(runs: Path, error: OSError) -> str:
-    """Say that a run cannot be kept, and why."""
+    """Report that a run cannot be kept, and why."""
     return (
         f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
         "Keep runs in another place with --runs DIR or $ASSAY_RUNS"

@@ -76,7 +76,7 @@ def find_scripts(plan: Plan, folder: Path) -> Plan:
 
 
 def name_scripts(plan: Plan) -> Plan:
-    """Return the Plan with the scripts' bare names, which tell their content: to compare it with another run's."""
+    """Return the Plan with the scripts' bare names, which identify their content: to compare it with another run's."""
     return _with_paths(plan, lambda path: Path(path).name)
 
 

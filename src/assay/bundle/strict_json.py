@@ -25,7 +25,7 @@ def decode(data: bytes, kind: type[T]) -> T:
     """Decode a document.
 
     Raises:
-        ValueError: it is none of that kind; the text says why, and where.
+        ValueError: it is none of that kind; the message explains why, and where.
     """
     bare = _STRING.sub(b"", data)
     if _LONG.search(bare):

@@ -152,7 +152,7 @@ def parse(text: str, source: str) -> Campaign:
     """Read a campaign's file.
 
     Raises:
-        FrontEndError: anything that cannot be carried out as meant.
+        FrontEndError: anything that cannot be executed as intended.
     """
     document, lines = read_toml(text, source)
     try:

@@ -322,7 +322,7 @@ class MeasuredCampaign:
         mount_file_system(device, cell, place)
 
     def _words_left(self, left: list[CampaignSlot]) -> str:
-        """Say how long the rest will take, by what was measured: each load as long as it took, others as long as any."""
+        """Estimate the remaining time from past measurements: loads not measured yet take as long as the longest."""
         of_slot = {slot.number: slot for slot in self._design.slots}
         took: dict[int, list[float]] = {}
         for line in self._journal.measured().values():

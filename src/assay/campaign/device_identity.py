@@ -39,7 +39,7 @@ class DeviceIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     start_bytes: int = 0
     """Of a partition."""
     diskseq: int | None = None
-    """Of its medium; None: the kernel is too old to say."""
+    """Of its medium; None: the kernel is too old."""
     boot_id: str = ""
     """Of the kernel that gave numbers."""
 
@@ -179,7 +179,7 @@ def number_of(device: int) -> str:
 
 
 def boot_id() -> str:
-    """Name this start of the kernel; empty where it does not say."""
+    """Name this start of the kernel; empty if unknown."""
     return SystemTree().read("/proc/sys/kernel/random/boot_id").text or ""
 
 

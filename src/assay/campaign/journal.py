@@ -3,7 +3,7 @@
 The folder is its owner's alone, and so is the way to it. Each line is authenticated with the user's key, together with its
 number and the line before: who does not have the key can neither write a line nor move one. A journal of which that does not
 hold may be shown, and is never acted on. A line that was not whole when the power went, or the program was killed, is as if
-it had never been written: what it would have said is done again. What is made outside of the folder is named here first.
+it had never been written: its step is done again. What is made outside of the folder is named here first.
 """
 
 import fcntl
@@ -111,7 +111,7 @@ class MeasurementStarted(JournalLine, frozen=True, kw_only=True, tag="measuremen
 
 
 class Effective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the kernel and the file system say that they are."""
+    """Options as the kernel and the file system report them."""
 
     mount_options: tuple[str, ...]
     scheduler: str | None

@@ -107,7 +107,7 @@ def _device_of(mount: Mount) -> str | None:
 def put_back(journal: Journal) -> Iterator[str]:
     """Undo what a campaign left that nobody goes on with, yielding a line about each thing.
 
-    Its device is known again by what the journal says of it, and is left with the last file system that was made on it.
+    Its device is recognised by the data in the journal, and is left with the last file system that was made on it.
 
     Raises:
         InputError: its device is not there, or cannot be distinguished from others.
@@ -142,7 +142,7 @@ def scheduler_found(disk: str) -> SchedulerFound | None:
 
 
 def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
-    """Give own disks the scheduler that the campaign found there, and say so of each."""
+    """Restore the I/O scheduler of the campaign's disks, and report each."""
     parts = []
     first = {
         (line.disk, line.diskseq, line.boot_id): line

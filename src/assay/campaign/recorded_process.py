@@ -47,7 +47,7 @@ def started(
         record: Called before the command begins; where that raises, it never does.
         out: Its standard output.
         err: Its standard error.
-        variables: Of its environment, beside those of this process.
+        variables: Of its environment, in addition to those of this process.
 
     Raises:
         RunError: no process can be started.
@@ -72,7 +72,7 @@ def started(
             if begun_ticks is None:
                 raise RunError(f"/proc/{process.pid}/stat has nothing about the measurement's process")
             record(ProcessIdentity(process.pid, begun_ticks, boot_id()))
-            with suppress(BrokenPipeError):  # it ended by itself, and says with which code
+            with suppress(BrokenPipeError):  # it ended by itself, with a code
                 pipe.write(b"go\n")
                 pipe.flush()
         finally:

@@ -18,7 +18,7 @@ def check_cells(campaign: "Campaign", root: Any) -> None:
 
     Args:
         campaign: Whose loads they are.
-        root: Context of the whole program, which reads the words as it does when they are carried out.
+        root: Context of the whole program, which reads the words as it does when they are executed.
     """
     from typer.exceptions import TyperException
 

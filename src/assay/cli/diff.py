@@ -37,7 +37,7 @@ def diff(
 
 
 def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
-    """Facts of a run, and what the run itself and its engine say of themselves."""
+    """Facts of a run, and of the run itself and its engine."""
     from assay.bundle.facts_of_set import facts_of_set
     from assay.events import Hello
     from assay.host.facts import Fact

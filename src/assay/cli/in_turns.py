@@ -82,7 +82,7 @@ class MeasuredInTurns:
         return self._budget_s is None or time.monotonic() - self._begun_s + for_s <= self._budget_s
 
     def one(self, side: int, words: Sequence[str], place: str, stops: "Stops") -> "Document | None":
-        """Carry out a command of a side, in a session of its own, so that a signal reaches it from here alone.
+        """Execute a command of a side, in a session of its own, so that a signal reaches it from here alone.
 
         Args:
             side: Its place among the sides.

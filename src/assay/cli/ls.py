@@ -86,7 +86,7 @@ class RunAssessor:
         return rules_version()
 
     def __call__(self, folder: Path) -> "Outcome":
-        """Judge a sealed run; raises BundleError where it is damaged."""
+        """Assess a sealed run; raises BundleError where it is damaged."""
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.bundle import RunBundle

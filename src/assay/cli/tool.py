@@ -201,7 +201,7 @@ class AssayContext:
         self._asked = asked
 
     def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
-        """Carry out one run; returns the exit code, raises what ended the run early."""
+        """Execute one run; returns the exit code, raises what ended the run early."""
         asked = self._asked
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)

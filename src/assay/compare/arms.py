@@ -81,13 +81,13 @@ FOREIGN_REASON: Final = "foreign"
 
 
 def began_utc(document: Document) -> str:
-    """Say when a run began; empty where nobody knows, because another tool measured it and does not say."""
+    """Return when a run began; empty if unknown, because another tool measured it."""
     foreign = document.run.foreign
     return document.run.started_utc if foreign is None else foreign.measured_utc or ""
 
 
 def _identity(document: Document) -> tuple[str, ...]:
-    """Tell a run from others: one that was imported twice is one."""
+    """Identify a run: one that was imported twice is the same."""
     foreign = document.run.foreign
     return (document.run.id,) if foreign is None else (foreign.file.sha256, foreign.machine or "")
 

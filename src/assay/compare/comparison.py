@@ -42,11 +42,11 @@ from assay.verdicts import ComparisonVerdict
 
 SCHEMA = "assay.comparison/1"
 DEFAULT_EFFECT = 0.03
-"""Difference that matters where the user does not say (METHOD 2.4)."""
+"""Default of the difference that matters (METHOD 2.4)."""
 LEAST_LEFT = 3
 """Runs of a side that are left when the others are left out."""
 DRIFT = 0.03
-"""Change of a rate over the whole session from where on it is told (METHOD 2.4)."""
+"""Change of a rate over the whole session from where on it is reported (METHOD 2.4)."""
 
 
 class Side(Part, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Side(Part, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """Which run each value is of; `ID#2` is the second repeat of a run."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of single runs: why they are left out, what disturbed one, which stands out."""
+    """Remarks on single runs: left out, disturbed, or an outlier."""
 
 
 class Row(Part, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class Row(Part, frozen=True, kw_only=True):
     reason: str
     """Why it is no more than that; empty: nothing to add."""
     runs_needed: int | None
-    """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
+    """Runs needed per side to detect a difference that matters; null: enough, or unknown."""
     pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
     p_together: float | None = None
@@ -116,11 +116,11 @@ class Against(Part, frozen=True, kw_only=True):
     geometric_mean_interval: tuple[float, float] | None = None
     """At 95 % confidence, by how runs differ from each other; null: fewer than three runs of a side."""
     surfaces: tuple[ComparedSurface, ...] = ()
-    """File size by record size, a test each; a result that is a cell of one is judged among all of its cells there."""
+    """File size by record size, a test each; a result that is a cell of one is assessed among all of its cells there."""
     order_known: bool = True
     """Whether it is known when each run began; of foreign runs it may not be."""
     foreign: tuple[str, ...] = ()
-    """Sides that Assay did not measure: `A`, `B`. What their numbers are of, nobody judged."""
+    """Sides that Assay did not measure: `A`, `B`. What served their results is unknown."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ def compare(
         arms: Two or more.
         effect: Difference that matters, as a share: 0.03 is 3 %.
         unconfirmed: Labels of results of which some runs were shown to be disturbed, by the side that the first is held
-            against: they are in no mean of ratios, and tell nothing of drift.
+            against: they are in no mean of ratios, and not used to find drift.
         headline: Pattern of labels (fnmatch) that are tested apart from the others.
     """
     first, *others = arms
@@ -333,7 +333,7 @@ _REMARKS = {"left_out": "left out", "weak": "used, but", "stands_out": "used, bu
 
 
 def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample]) -> Iterator[str]:
-    """Name the runs that something sets apart from the others of their side; the rate says it for the percentiles too."""
+    """Name the runs that something sets apart from the others of their side; the rate decides for the percentiles too."""
     for remark in repeats.remarks([sample.result for sample in samples], metric.value):
         sample = samples[remark.repeat]
         if remark.kind != "left_out" or sample not in counted:
@@ -341,7 +341,7 @@ def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:
-    """Say why there can be no winner; empty: there can be."""
+    """Return why there can be no winner; empty: there can be one."""
     for name, side, samples in (("A", one, a), ("B", other, b)):
         if not side.values:
             return f"{name} has no such number"
@@ -349,7 +349,7 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
         if doubtful:
             reasons = ", ".join(reason.text for reason in doubtful[0].result.trust.reasons[:1])
             return f"{name} is not to be trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
-    if any(sample.is_foreign for sample in (*a, *b)):  # what their numbers are of is not known, and said once for all
+    if any(sample.is_foreign for sample in (*a, *b)):  # what served them is unknown, and reported once for all
         return ""
     if one.measures != other.measures:
         return f"A is of {' and '.join(one.measures)}, B of {' and '.join(other.measures)}"
@@ -361,7 +361,7 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
 def _verdict(
     found: Ratio, fewer: int, cv: float | None, effect: float, metric: Metric
 ) -> tuple[ComparisonVerdict, str, int | None]:
-    """Judge a ratio of so many runs of the fewer side by its interval (METHOD 2.4)."""
+    """Assess a ratio by its interval and the number of runs of the smaller side (METHOD 2.4)."""
     if not found.is_interval or found.low is None or found.high is None:
         runs = "a single run" if fewer == 1 else f"{fewer} runs"
         return (
@@ -388,7 +388,7 @@ def _verdict(
 def judge_ratio(
     found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool
 ) -> ComparisonVerdict:
-    """Judge a ratio of plain values that are of no run's result document."""
+    """Assess a ratio of plain values that are of no run's result document."""
     return _verdict(found, min(len(a), len(b)), None, effect, IOPS if higher_is_better else P99)[0]
 
 
@@ -423,7 +423,7 @@ def _in_turn(a: Arm, b: Arm) -> bool:
 def _drifts(labels: Sequence[str], a: dict[str, list[Sample]], b: dict[str, list[Sample]]) -> Iterator[Drift]:
     """Regress the logarithm of the rate on the order of the runs, with a level for each side.
 
-    Told is a change beyond `DRIFT` over all runs whose 95 % interval excludes none at all.
+    Drift is a change beyond `DRIFT` over all runs whose 95 % interval excludes zero.
     """
     for label in labels:
         begun = sorted(

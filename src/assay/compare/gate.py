@@ -68,7 +68,7 @@ def parse_gate(text: str) -> Gate:
     """Read a gate.
 
     Raises:
-        InputError: it is none; the text says what one looks like.
+        InputError: it is none; the message explains what one looks like.
     """
     found = _GATE.fullmatch(text.strip())
     if found is None or found["metric"] not in _METRICS:

@@ -68,7 +68,7 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_memory(self) -> bool:
-        """Whether main memory stands behind it."""
+        """Whether main memory is behind it."""
         return self.kind in _MEMORY_KINDS
 
     def value(self, key: str) -> FactValue:

@@ -28,6 +28,6 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     """Dotted, with the unit in the name: `target.data.fs.free_bytes`."""
     value: FactValue
-    """None: the fact could not be read; `source` says why."""
+    """None: the fact could not be read; `source` explains why."""
     source: str
     """`/sys/...`, `user`, the call that was asked, or `n/a: reason`."""

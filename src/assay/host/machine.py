@@ -70,7 +70,7 @@ def _cpu_facts(tree: SystemTree) -> list[Fact]:
 
 
 def _topology(tree: SystemTree) -> tuple[int, int]:
-    """Sockets and cores; 0 where the kernel does not say."""
+    """Sockets and cores; 0 if unknown."""
     packages, cores = set(), set()
     for cpu in tree.names(_CPU):
         if re.fullmatch(r"cpu\d+", cpu):

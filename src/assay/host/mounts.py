@@ -1,7 +1,7 @@
 """Find the mount that a directory is on.
 
-Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel itself says which mount a directory belongs to
-(`mnt_id` in /proc/self/fdinfo), so mounts stacked on each other, bind mounts and subvolumes are told apart; the longest
+Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel reports the mount of a directory
+(`mnt_id` in /proc/self/fdinfo), so mounts stacked on each other, bind mounts and subvolumes are distinguished; the longest
 matching mount point, the later of equals, is only the fallback.
 """
 
@@ -89,7 +89,7 @@ def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Moun
 
 
 def mount_id(tree: SystemTree, directory: Path) -> int | None:
-    """The kernel's number for the mount of an existing directory or file; None where it does not say."""
+    """The kernel's number for the mount of an existing directory or file; None if unknown."""
     try:
         descriptor = os.open(tree.at(str(directory)), os.O_PATH)
     except OSError:

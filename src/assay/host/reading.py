@@ -17,7 +17,7 @@ import msgspec
 from assay.host.facts import Fact, FactValue
 
 _NO_DIRECTORY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
-"""Answers that say what a path is not; others are of storage that does not answer."""
+"""Errors about the path; others are from storage that does not answer."""
 
 
 _NAMED_SECRET = re.compile(r"^([^=]*(?:pass|pwd|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
@@ -146,7 +146,7 @@ def flag(text: str) -> bool:
 
 
 def chosen(text: str) -> str:
-    """The bracketed one of `none [mq-deadline] kyber`; a lone word stands for itself."""
+    """The bracketed one of `none [mq-deadline] kyber`; a single word is the value."""
     if "[" in text:
         return text[text.index("[") + 1 : text.index("]")]
     if " " in text:

@@ -1,7 +1,7 @@
 """Find what is between a directory and the device that keeps its data.
 
 From the mount down: file system, the layer that an overlay writes to, block devices and what they are made of, the file
-behind a loop device and *its* path. Nothing is guessed: a path that cannot be followed ends there and says why.
+behind a loop device and *its* path. Nothing is guessed: a path that cannot be followed ends there with a reason.
 
 Limits: ZFS and other file systems that own their disks in ways sysfs does not show have no devices here; nor have
 server-side disks. Several devices of F2FS and an external journal of ext4 are not seen.
@@ -48,7 +48,7 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
     """Names in /proc/diskstats whose counters hold this directory's I/O: what the file system is mounted on (and the
     external log of XFS), not the layers below. Empty when unknown."""
     why_uncounted: str
-    """Why there are no counters, or why they say nothing of a process; empty when is_block_backed."""
+    """Why there are no counters, or why they do not count a process; empty when is_block_backed."""
     devices: tuple[BlockDevice, ...]
     """Layers, from the mounted device down."""
     upper: "StoragePath | None" = None

@@ -1,7 +1,7 @@
 """Locate the further targets of a load: from its file, from the command line, or in the one directory.
 
 A `[[target]]` with a `uri` lies there; `--target NAME=DIR` moves it. One without lies in the directory of the
-command line unless `--target` names another, and is then no target of its own: its sets lie beside the others, as do those
+command line unless `--target` names another, and is then no target of its own: its sets lie next to the others, as do those
 of one that `--target` puts where another lies. So a load can be written for several targets and be measured on one.
 """
 

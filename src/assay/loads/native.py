@@ -81,10 +81,10 @@ def parse(
         directory: Where the load goes; the target `target` of the Plan.
         settings: Values of parameters by name, as text; each must be declared, or a built-in one that the text uses.
         repeat: Times that the whole sequence of phases is measured.
-        targets: Directories of further targets by their names, instead of what the text says of them.
+        targets: Directories of further targets by their names, instead of those in the text.
 
     Raises:
-        FrontEndError: anything in the text or the settings that cannot be read as meant.
+        FrontEndError: anything in the text or the settings that cannot be read as intended.
         InputError: `repeat` is below 1, or the text has no target of a name.
     """
     if repeat < 1:
@@ -437,7 +437,7 @@ class _Translation:
             raise self._reader.error((*path, "name"), f"the {what}'s name is empty; give it one")
 
     def _check_names(self, job: plan.Job, path: Path) -> None:
-        """Check that a name stands for one kind of thing, because results are kept by name."""
+        """Check that a name represents one kind of thing, because results are kept by name."""
         kinds: dict[str, str] = {}
         for action in job_actions(job):
             if isinstance(action, plan.Do):
@@ -500,7 +500,7 @@ def _longest(phases: Iterable[plan.Phase]) -> list[float]:
 
 
 def _names(tables: object) -> set[str]:
-    """Names that an array of tables defines; what is wrong with it is said when it is read."""
+    """Names that an array of tables defines; what is wrong with it is reported when it is read."""
     entries = [tables] if isinstance(tables, dict) else tables if isinstance(tables, list) else []
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
 

@@ -1,8 +1,8 @@
 """Replace the `${name}` of a load file by values.
 
 The table `[parameters]` declares names with default values; the caller's settings replace them. Three names need no
-declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` says which
-of them `--scale` makes larger or smaller (scaling.py).
+declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` names
+which of them `--scale` makes larger or smaller (scaling.py).
 """
 
 import difflib

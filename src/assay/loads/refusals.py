@@ -2,7 +2,7 @@
 
 A Plan is checked as a whole where it is made, and by the engine before it touches anything: these refusals name phase,
 job, file set and operation, as in `phase 'p', job 'j': queue_depth is 0`. The load file is looked through for what is named
-so, and in it for a key that the text names. Where nothing is found the text stands with the file's name alone.
+so, and in it for a key that the text names. If nothing is found, the message has only the file's name.
 """
 
 import re

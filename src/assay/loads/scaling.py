@@ -21,7 +21,7 @@ _MS = 1000
 
 
 def check_scale(document: Mapping[str, Any], source: str, lines: Lines) -> dict[str, Scalar]:
-    """Give the least of each parameter that scales, as `[scale]` says.
+    """Give the least of each parameter that scales, as in `[scale]`.
 
     Raises:
         FrontEndError: a name without a default, or a least that is none or lies above the default.

@@ -163,7 +163,7 @@ class Reader:
 
     @staticmethod
     def _keys(member: type[plan.Value], *, short: bool = False) -> Fields:
-        """Map keys to fields; in the short form the kind's name stands for its main field."""
+        """Map keys to fields; in the short form the kind's name is its main field."""
         main = main_field(member) if short else None
         keys = {key_of(field): field for field in fields_of(member)}
         if main is None:

@@ -59,7 +59,7 @@ def run_plan(  # noqa: D417 - the other names are clear
     remarks: Remarks = NOTHING,
     prompts: TextIO | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
-    """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
+    """Execute a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed. Of a run that the
     engine refuses nothing is kept.

@@ -25,7 +25,7 @@ from assay.units import format_names
 
 
 class FolderMark(msgspec.Struct, frozen=True):
-    """What the mark of a set says; unknown fields belong to the engine."""
+    """Content of the mark of a file set; unknown fields are the engine's."""
 
     set: FileSet
 
@@ -34,7 +34,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run.
 
     Raises:
-        InputError: It names a directory that this user may not enter, a run that somebody else made, or one of which all
+        InputError: It names a directory that this user may not enter, a run that another user made, or one of which all
             clients were other machines.
         BundleError: It names neither.
     """

@@ -2,7 +2,7 @@
 
 `DIRECTORY/assay-clients/NAME`, so that clients of one storage do not meet in the data folder and its lock. The client
 makes what is not there before its engine starts, and removes it afterwards: only folders that Assay made, which their
-mark says, and only when nothing else is in them. The mark says so for a later run too, where a client died. Nothing
+mark requires, and only if nothing else is in them. The mark is there for a later run too, where a client died. Nothing
 is followed: each folder is opened in the one before it, and one that is a link, or that other users can write to, is
 refused.
 """

@@ -56,7 +56,7 @@ _NEW = 0o666
 
 
 def find_engine() -> Path:
-    """Find `assay-engine`: by $ASSAY_ENGINE, beside this interpreter, or on PATH; raises RunError if it is nowhere."""
+    """Find `assay-engine`: by $ASSAY_ENGINE, next to this interpreter, or on PATH; raises RunError if it is nowhere."""
     named = os.environ.get("ASSAY_ENGINE")
     if named:
         if not Path(named).is_file():
@@ -398,7 +398,7 @@ def _last_lines(log: Path) -> list[str]:
 
 
 def run_quietly(plan: Plan) -> list[events.Event]:
-    """Carry out a Plan without timed phases and return all events.
+    """Execute a Plan without timed phases and return all events.
 
     Raises:
         RunError: With the engine's own words.

@@ -56,7 +56,7 @@ def wait(phase: Phase, stops: Stops, prompts: TextIO) -> None:
     Args:
         phase: About to start.
         stops: Those of the user.
-        prompts: Where it is said that a line is waited for.
+        prompts: Stream for the prompt before a line of input.
 
     Raises:
         RunError: its gate cannot be waited for.

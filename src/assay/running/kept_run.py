@@ -18,7 +18,7 @@ from assay.plan import Plan
 from assay.running.stopping import Stopped, Stops
 
 RUN_ERROR = "run.error"
-"""Fact that says what ended a run early."""
+"""Fact with what ended a run early."""
 
 Work = Callable[[RunBundle, Stops], None]
 """What measures: it raises what ends the run early."""

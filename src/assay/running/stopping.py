@@ -26,7 +26,7 @@ def end_on_signals() -> None:
     sys.unraisablehook = _come_again
     signal.signal(_AGAIN, _raise)
     for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells say so for children in the background
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells ignore it for children in the background
             signal.signal(number, _raise)
 
 

@@ -55,7 +55,7 @@ def _checked(number: str, asked_by: str) -> int:
 
 
 def as_user(plan: Plan, asked: str | None) -> Plan:
-    """Have a Plan carried out by the user of `--user NAME` or `--user NAME:GROUP`; by nobody else where that is None.
+    """Have a Plan executed by the user of `--user NAME` or `--user NAME:GROUP`; by nobody else where that is None.
 
     Raises:
         InputError: there is no such user, or the Plan names another.

@@ -1,14 +1,14 @@
 """Assess outlying cells that were measured again alone.
 
-A cell that lies far from those around it is either so, or was disturbed when it was measured. The runs that tell are new
-ones, of that cell alone and in turns; the first ones have been chosen for how far they lie, and say nothing more. Half of
-the way from the cells around to the first figure, on the logarithm, parts the two: the cell is confirmed where the whole
-95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
+A cell that lies far from those around it is either so, or was disturbed when it was measured. The deciding runs are
+new ones, of that cell alone and in turns; the first ones were chosen for their distance, and are not used.
+The threshold is half of the way from the neighbours to the first figure, on the logarithm: the cell is confirmed where
+the whole 95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
 
 No run is dropped for it: the new ones count together with the first, and are to be one round more than these, so that the
 median is one of the new where they disagree with the first. Where time or a failure ended them before, it may still be of
-the first, and that is said. Means go by whole runs, so that the first would stay in them as they were: a cell that was not
-confirmed is in no mean.
+the first, with a note. Means go by whole runs, so that the first would stay in them as they were: a cell that
+was not confirmed is in no mean.
 """
 
 import math
@@ -60,7 +60,7 @@ def odd_of(comparison: Comparison) -> list[OddCell]:
 
 
 def rounds_again(rounds: int) -> int:
-    """Say how often a cell is measured again that was measured in so many rounds."""
+    """Return how often a cell is measured again, for the number of rounds."""
     return max(rounds + 1, LEAST_AGAIN)
 
 
@@ -77,7 +77,7 @@ class RoundsAgain:
 
 
 def verdict_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
-    """Say what became of a cell.
+    """Assess a cell that was measured again.
 
     Args:
         odd: The cell, with what the first runs made of it.
@@ -93,7 +93,7 @@ def verdict_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAga
 
 
 def _reasons(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
-    """Say what has to be known beside what became of a cell."""
+    """Return remarks on the outcome of a cell."""
     if rounds.ended_by:
         yield f"measured no more after round {rounds.new} of it, because: {rounds.ended_by}"
     if state is AgainState.NOT_CONFIRMED and rounds.new <= rounds.first:
@@ -113,7 +113,7 @@ def _state(odd: OddCell, row: Row) -> AgainState:
 
 
 def not_again(odd: OddCell, why: str) -> CellAgain:
-    """Say of a cell why nothing is known of it beyond the first runs."""
+    """Record why a cell was not measured again."""
     return _result(odd, AgainState.NOT_CHECKED, 0, None, why)
 
 
@@ -140,7 +140,7 @@ def unconfirmed_of(again: Mapping[str, Sequence[CellAgain]]) -> dict[str, set[st
 
 
 def with_cells_again(comparison: Comparison, again: Mapping[str, Sequence[CellAgain]]) -> Comparison:
-    """Say on each surface what became of its cells.
+    """Add the outcome of its cells to each surface.
 
     Args:
         comparison: Of all runs, the first and the new.

@@ -47,7 +47,7 @@ def parse_region(text: str) -> Region:
     """Read a region.
 
     Raises:
-        InputError: it is none; the text says what one looks like.
+        InputError: it is none; the message explains what one looks like.
     """
     name, colon, bounds = text.partition(":")
     found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_LETTERS else [None]
@@ -86,7 +86,7 @@ def parse_weights(text: str, where: str) -> Weights:
     """Read weights: `64K:0.5, 1M:0.3, 16M:0.2`, or a line each; shares, per cents or numbers of files.
 
     Raises:
-        InputError: it is none; the text says what they look like.
+        InputError: it is none; the message explains what they look like.
     """
     shares = dict[int, float]()
     for part in _parts(text):

@@ -122,7 +122,7 @@ class NeverWorse(Part, frozen=True, kw_only=True):
 
 
 class AgainState(enum.StrEnum):
-    """What became of a cell that stood out, when it was measured again."""
+    """Outcome of an outlying cell that was measured again."""
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not_confirmed"
@@ -131,7 +131,7 @@ class AgainState(enum.StrEnum):
 
 
 class CellAgain(Part, frozen=True, kw_only=True):
-    """A cell that stood out among the first runs, and what the new runs of it alone say."""
+    """An outlying cell of the first runs, and the outcome of its new runs."""
 
     label: str
     file_bytes: int
@@ -148,7 +148,7 @@ class CellAgain(Part, frozen=True, kw_only=True):
     """In which it was measured again."""
     state: AgainState
     why: str
-    """Why nobody can say, or what has to be known beside the state; empty: the state says it all."""
+    """Reason or remark; empty: the state is enough."""
 
 
 class ComparedSurface(Part, frozen=True, kw_only=True):
@@ -172,5 +172,5 @@ class ComparedSurface(Part, frozen=True, kw_only=True):
     borrowed_freedom: float | None
     """Degrees of freedom that each cell's variance borrows from the others; null: too few runs."""
     again: tuple[CellAgain, ...] = ()
-    """Cells that stood out among the first runs of `assay ab`, and what became of them. One that was confirmed is to be
+    """Outlying cells of the first runs of `assay ab`, and their outcome. One that was confirmed is to be
     checked no more, and has no `neighbours_ratio`."""
