@@ -65,7 +65,7 @@ def _over_repeats(document: Document) -> Iterator[str]:
         where = rows_words(rows, "row " if len(rows) == 1 else "rows ")
         left = f" Left out: {sum(left_out)} ({where})." if rows else ""
         has_interval = any(summary.iops.interval for summary in document.summaries)
-        known = "± is the 95 % interval over them" if has_interval else "an interval takes three that count"
+        known = "± is the 95 % interval over them" if has_interval else "no confidence interval: it needs at least 3 usable repeats"
         yield f"Typical of {most} repeats; {known}.{left}"
 
 
@@ -74,7 +74,7 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     if len(measured) == 1:
         ((title, result),) = measured
         parts = [rate_words(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
-        used = f"{title}: {', '.join(parts)}; of {result.measures.words}."
+        used = f"{title}: {', '.join(parts)}; served by {result.measures.words}."
         yield used if is_usable(result) else f"{title}: {_not_usable(result)}"
     elif len(measured) <= _MOST_SHOWN:
         quantiles = ("p99",) if columns else ("p50", "p99")
