@@ -149,7 +149,7 @@ stands under. What a run needs of memory is held against what is there as well.
 
 A name has at most {limits.NAME_BYTES.most:,} bytes of UTF-8, another text {int(limits.TEXT_BYTES.most) >> 10} KiB. Actions
 stand at most {limits.NESTING.most} deep in each other, tables and lists {text_bounds.NESTING}. A number or a bare key has at
-most {text_bounds.WORD_LETTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was
+most {text_bounds.WORD_CHARACTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was
 handed on (`/dev/stdin`, `<(...)`)."""
 
 

@@ -151,23 +151,23 @@ class Execution:
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
-        judged = document(run) if self._quiet else document_with_progress(run)
-        head = head_of(judged, run)
-        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
+        outcome = document(run) if self._quiet else document_with_progress(run)
+        head = head_of(outcome, run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=outcome, head=head))
         output = registry.output(run)
-        report = self._write_report(run, judged) if self._report and error is None else None
+        report = self._write_report(run, outcome) if self._report and error is None else None
         if self._json:
-            sys.stdout.write(f"{to_json(judged)}\n")
+            sys.stdout.write(f"{to_json(outcome)}\n")
             sys.stdout.flush()
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            self._print_stderr_notes(judged, head, output, report)
+            self._print_stderr_notes(outcome, head, output, report)
         elif self._quiet:
-            render_answer(judged, head, console())
+            render_answer(outcome, head, console())
             sys.stdout.flush()
-        elif judged.results or error is None:
-            render(judged, head, console(), html=report)
+        elif outcome.results or error is None:
+            render(outcome, head, console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
             if has_outputs:
@@ -177,14 +177,14 @@ class Execution:
                     f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
-        code = judged.run.exit_code if self._is_strict else code_of_tool(judged)
-        return code or self._code_of_trust(judged)
+        code = outcome.run.exit_code if self._is_strict else code_of_tool(outcome)
+        return code or self._code_of_trust(outcome)
 
-    def _code_of_trust(self, judged: Document) -> int:
+    def _code_of_trust(self, outcome: Document) -> int:
         """Give 1 where results are trusted less than was asked for, and print how many."""
         if self._require_trust is None:
             return MEASURED
-        results = shown_results(sums_of(judged))
+        results = shown_results(sums_of(outcome))
         accepted = {TrustLevel.YES} | ({TrustLevel.WEAK} if self._require_trust == TrustLevel.WEAK else set())
         below = sum(result.trust.level not in accepted for result in results)
         if results and not below:
@@ -192,20 +192,20 @@ class Execution:
         sys.stderr.write(f"--require-trust {self._require_trust}: {below} of {len(results)} results are trusted less\n")
         return NOT_TRUSTED
 
-    def _print_stderr_notes(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
+    def _print_stderr_notes(self, outcome: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Print findings and answer on standard error, next to a tool's own output."""
         sys.stderr.write(output.brief())
         if self._quiet:
-            render_answer(judged, head, console(stderr=True))
+            render_answer(outcome, head, console(stderr=True))
             return
-        render_stderr_notes(judged, head, console(stderr=True), html=report)
+        render_stderr_notes(outcome, head, console(stderr=True), html=report)
 
-    def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
+    def _write_report(self, run: RunRecord, outcome: Document) -> Path | None:
         try:
             from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
 
-            of_tool = registry.figures(run, judged)
-            return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
+            of_tool = registry.figures(run, outcome)
+            return write_html(run, outcome, self._runs / f"{run.run_id}.html", of_tool=of_tool)
         except (RunError, InputError) as missing:
             sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")
             return None

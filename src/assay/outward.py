@@ -48,7 +48,7 @@ def json_text(encoded: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Give a text for a cell of a CSV line whose format knows no quotes: one cell, and no formula."""
+    """Give a text for a cell of a CSV line whose format has no quotes: one cell, and no formula."""
     return spreadsheet_text(re.sub(r"[,;\"\t\n]", " ", plain(text)).strip())
 
 

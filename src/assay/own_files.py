@@ -184,7 +184,7 @@ def _check_last(step: OpenedPlace, last: Last, cure: str) -> None:
 
 
 def safe_folder(path: Path) -> Path:
-    """Give the path of a safe folder without links: nobody else can make it lead elsewhere.
+    """Give the path of a safe folder without links: nobody else can redirect it.
 
     Raises:
         NotOwnError: somebody else can change what is there.

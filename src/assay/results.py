@@ -281,7 +281,7 @@ class RepeatRemark(Part, kw_only=True):
     repeat: int
     """From 0, as in the results."""
     kind: str
-    """`left_out` (not to be trusted: in no number), `weak` (it counts, and most others are not weak), `stands_out` (it
+    """`left_out` (not trusted: in no number), `weak` (it counts, and most others are not weak), `stands_out` (it
     counts, and is far from the others)."""
     text: str
 

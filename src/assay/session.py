@@ -100,8 +100,8 @@ class Session:
         from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
 
         lines = StatusLines(sys.stderr)
-        tell, progress = (_ignore, _ignore) if self._quiet else (lines.write_line, lines.progress)
-        with contextlib.closing(lines), gathered(self._clients, tell, progress) as crew:
+        write_line, progress = (_ignore, _ignore) if self._quiet else (lines.write_line, lines.progress)
+        with contextlib.closing(lines), gathered(self._clients, write_line, progress) as crew:
             self._crew = crew
             try:
                 yield crew
@@ -148,10 +148,10 @@ class Session:
             live_json=self._live_json,
             clients=self._clients,
         )
-        beside = (
+        output_context = (
             contextlib.redirect_stdout(sys.stderr) if self._live_json == STANDARD_OUTPUT else contextlib.nullcontext()
         )
-        with waiting.warn_if_blocked(self._runs), beside:
+        with waiting.warn_if_blocked(self._runs), output_context:
             if newest := later_run(self._runs):
                 sys.stderr.write(
                     f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"

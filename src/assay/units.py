@@ -32,7 +32,7 @@ SECONDS_PER_UNIT: Final = {
 
 ABSENT: Final = "n/a"
 
-_MOST_LETTERS: Final = 40
+_MOST_CHARACTERS: Final = 40
 """Of a number with its unit; longer ones are no quantity of this world, and slow to read."""
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 _PRINTED_ENERGIES: Final = ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
@@ -59,7 +59,7 @@ def parse_bytes(text: str) -> int:
 
 def spell_out(text: str) -> str:
     """Write a size of one letter with its unit in full (`256M` as `256MiB`); any other text stays as it is."""
-    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_LETTERS else None
+    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_CHARACTERS else None
     name = _binary_unit(match[2]) if match and len(match[2]) == 1 else None
     return f"{match[1]}{name}" if match and name else text
 
@@ -176,8 +176,8 @@ def format_share(share: float | None) -> str:
 
 
 def _split(text: str, wanted: str) -> tuple[Fraction, str]:
-    if len(text) > _MOST_LETTERS:
-        raise InputError(f"'{text[:_MOST_LETTERS]}...' has {len(text)} letters; write {wanted}")
+    if len(text) > _MOST_CHARACTERS:
+        raise InputError(f"'{text[:_MOST_CHARACTERS]}...' has {len(text)} characters; write {wanted}")
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f"'{text}' is not {wanted}")

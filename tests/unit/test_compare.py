@@ -93,7 +93,7 @@ def test_runs_in_turns_are_compared_within_their_round(measured: tuple[Document,
     assert row.interval == pytest.approx((1.1, 1.1))
     assert against.geometric_mean_interval == pytest.approx((1.1, 1.1))
     assert (without.pairs, without.verdict) == (0, VERDICT.INCONCLUSIVE)
-    # The round of a run that is not to be trusted has no pair.
+    # The round of a run that is not trusted has no pair.
     assert (fewer.pairs, fewer.verdict, fewer.b.left_out) == (5, VERDICT.BETTER, ("b-0",))
 
 

@@ -125,7 +125,7 @@ def test_a_tile_tells_a_rate_its_tail_and_whether_to_trust_it(document: Document
     assert f"The {MOST_TILES} of {len(results)}" in html
     bad = next(tile for tile in shown if "depth 32" in tile)
     assert "<s>" in bad
-    assert "not to be trusted: workers waited for a CPU" in text_of(bad)
+    assert "not trusted: workers waited for a CPU" in text_of(bad)
     assert 'href="#warning-cpu-contention"' in bad
 
 

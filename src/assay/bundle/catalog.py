@@ -76,7 +76,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     is_foreign: bool = False
     """Whether another tool measured it, and it was imported."""
     owner: str | None = None
-    """User to whom its folder belongs; None: who lists it."""
+    """Owner of its folder; None: the user who lists it."""
 
 
 def runs_directory(override: Path | None) -> Path:

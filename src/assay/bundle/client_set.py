@@ -1,7 +1,7 @@
 """Read and write `clients.json`: the clients of a run of several.
 
 Each client's stream is in `events/NAME.ndjson` until the run is sealed, as that of a client that is alone is. What only
-the machine that led them knows is here: the offset of each client's clock, when each phase was to begin, who was
+the leader knew is here: the offset of each client's clock, when each phase was to begin, who was
 lost and when. Times without another word are nanoseconds of the leader's CLOCK_MONOTONIC; a client's become that by
 `leader = client - offset`.
 

@@ -65,7 +65,7 @@ def open_inside(folder: Path, name: str) -> BinaryIO:
     Raises:
         FileNotFoundError: there is none of that name.
         OSError: it cannot be opened.
-        BundleError: its name leads elsewhere, it is no regular file, or it is larger than any that Assay makes.
+        BundleError: its name leads out of the bundle, it is no regular file, or it is larger than any that Assay makes.
     """
     if not is_inside(name):
         raise BundleError(f"{folder}: names the file {name!r}, which is none inside a run. {DAMAGED_CURE}")

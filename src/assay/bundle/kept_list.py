@@ -100,7 +100,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     is_foreign: bool = False
     """Whether another tool measured it."""
     owner: int = -1
-    """User to whom its folder belongs."""
+    """Owner of its folder."""
 
 
 def catalog_of(runs: Path) -> Path | None:

@@ -28,7 +28,7 @@ class OpenedFolder:
 
     @property
     def owner(self) -> int:
-        """User to whom it belongs."""
+        """Owner."""
         return self.facts.st_uid
 
     def is_fixed(self) -> bool:

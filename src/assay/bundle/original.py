@@ -1,7 +1,7 @@
 """Keep what another tool printed, in a run that Assay did not measure.
 
 The run has no tables: whoever asks for its numbers reads them from the text again. That it is foreign is recorded in its
-Plan, which has nothing to do and whose front end is `import`: whoever knows a run knows that.
+Plan, which has nothing to do and whose front end is `import`: each reader of a run sees that.
 """
 
 import hashlib

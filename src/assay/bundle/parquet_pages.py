@@ -73,7 +73,7 @@ def _of_group(data: bytes, group: Any, columns: int) -> int:
     """Sum up the pages of a row group."""
     rows, chunks = _count(group, 3), _list(group, 1)
     if len(chunks) != columns:
-        raise ValueError("a part of it lacks columns")
+        raise ValueError("a part of it has missing columns")
     return sum(_of_chunk(data, _struct(chunk), rows) for chunk in chunks)
 
 

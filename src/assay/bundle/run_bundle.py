@@ -37,7 +37,7 @@ _NAMED = 5
 """Clients that a message names."""
 
 Streams = dict[str, Stream]
-"""What each client's stream says, by the client's name."""
+"""Content of each client's stream, by the client's name."""
 
 
 class RunBundle:
@@ -368,8 +368,8 @@ class RunBundle:
         """Name the files of the run: of a sealed one those of its manifest, the manifest, and the remarks on it."""
         if isinstance(self._head, Manifest):
             names = {*self._head.files, files.MANIFEST, files.SEAL}
-            beside = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
-            parts = [name for name, is_there in beside.items() if is_there and name not in names]
+            sidecars = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
+            parts = [name for name, is_there in sidecars.items() if is_there and name not in names]
             return (*self._head.files, files.MANIFEST, files.SEAL, *parts)
         there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
         return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
@@ -390,7 +390,7 @@ class RunBundle:
         ended = dt.datetime.now(dt.UTC)
         began_s = self._began_s
         if began_s is None:
-            # Sealed by another process than the one that began it: only the calendar knows.
+            # Sealed by another process than the one that began it: only the calendar has the time.
             seconds = (ended - dt.datetime.fromisoformat(self.info.started_utc)).total_seconds()
         else:
             seconds = time.monotonic() - began_s

@@ -30,7 +30,7 @@ HOST = "host"
 
 CLIENT = "client"
 
-# Counters are signed: differences of running totals must not wrap around when a counter was reset.
+# Counters are signed: differences of running totals must not wrap when a counter was reset.
 OF_STREAM: Mapping[str, dict[str, pl.DataType]] = {
     INTERVALS: {
         "phase_index": pl.Int32(),

@@ -21,9 +21,9 @@ from assay.tools.registry import TOOLS
 from assay.units import MIB, parse_bytes
 
 DIRECTORY: Final = "{dir}"
-"""Stands for the directory of a cell."""
+"""Placeholder of the directory of a cell."""
 INPUT: Final = "{input}"
-"""Stands for the file of a load's `input`."""
+"""Placeholder of the file of a load's `input`."""
 MOST_MEASUREMENTS: Final = 10_000
 MOST_REPEATS: Final = 100
 LEAST_BYTES: Final = 512 * MIB

@@ -38,7 +38,7 @@ MOST_CLAIMS: Final = 1_000
 MOST_TABLES: Final = 64
 MOST_SENTENCES: Final = 20
 """Of a claim."""
-MOST_LETTERS: Final = 2_000
+MOST_CHARACTERS: Final = 2_000
 """Of a text or a note."""
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,60}")
@@ -166,8 +166,8 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
     if len(says) > MOST_SENTENCES:
         raise InputError(f"{where}: says {len(says)} sentences; {MOST_SENTENCES} are the most")
-    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_LETTERS:
-        raise InputError(f"{where}: a text has more than {MOST_LETTERS} letters")
+    if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_CHARACTERS:
+        raise InputError(f"{where}: a text has more than {MOST_CHARACTERS} letters")
     if one.undecidable and says:
         raise InputError(f"{where}: has 'says' and 'undecidable'; one of them is meant")
     if not says and not one.text:
@@ -189,7 +189,9 @@ def parse_text(text: str, source: str, *, is_markdown: bool) -> tuple[ClaimsFile
     if not claims:
         lines = [_BULLET.sub("", line, count=1).strip() for line in text.splitlines() if not line.startswith("#")]
         said = [line for line in lines if line and not line.startswith("|")]
-        claims = tuple(Claimed(str(number), line[:MOST_LETTERS], (line,)) for number, line in enumerate(said, start=1))
+        claims = tuple(
+            Claimed(str(number), line[:MOST_CHARACTERS], (line,)) for number, line in enumerate(said, start=1)
+        )
     _check_count(len(claims), source)
     return ClaimsFile(source, "", claims, {}, Prefixes.BOTH, is_strict=False), {}
 
@@ -211,7 +213,7 @@ def _of_markdown(text: str) -> tuple[Claimed, ...]:
             row = dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
             if said := row.get("says") or row["claim"]:
                 id_ = row.get("id") or str(len(found) + 1)
-                found.append(Claimed(id_[:MOST_LETTERS], row["claim"][:MOST_LETTERS], (said,)))
+                found.append(Claimed(id_[:MOST_CHARACTERS], row["claim"][:MOST_CHARACTERS], (said,)))
     return tuple(found)
 
 

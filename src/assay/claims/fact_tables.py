@@ -20,7 +20,7 @@ from assay.errors import InputError
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
-MOST_LETTERS = 1_000
+MOST_CHARACTERS = 1_000
 """Of a cell."""
 
 Row: TypeAlias = Mapping[str, str]
@@ -79,8 +79,8 @@ def parse_csv(text: str, name: str, source: str) -> FactTable:
     rows: list[Row] = []
     try:
         for number, cells in zip(numbers, reader, strict=False):
-            if max(map(len, cells), default=0) > MOST_LETTERS:
-                raise InputError(f"{source}:{number}: a cell has more than {MOST_LETTERS} letters")
+            if max(map(len, cells), default=0) > MOST_CHARACTERS:
+                raise InputError(f"{source}:{number}: a cell has more than {MOST_CHARACTERS} letters")
             if not columns:
                 columns = _columns(cells, f"{source}:{number}")
             elif len(cells) != len(columns):

@@ -23,7 +23,7 @@ from assay.claims.accepted import Accepted, Bound, Stated, accepted
 from assay.claims.stated_units import UNITS, StatedUnit
 from assay.verdicts import ServedBy
 
-MOST_LETTERS: Final = 600
+MOST_CHARACTERS: Final = 600
 """Of a sentence."""
 _AS_PRINTED: Final = 5e-4
 """Share by which two computed figures that are said to be one may differ."""
@@ -167,8 +167,8 @@ _SIDES = re.compile(rf"(?:(?P<bound>{_BOUND})\s+)?(?P<right>[^\d\s+-].*)")
 
 def parse(text: str) -> Sentence:
     """Read a sentence; raises SentenceError."""
-    if len(text) > MOST_LETTERS:
-        raise SentenceError(f"it has {len(text)} letters; {MOST_LETTERS} are the most")
+    if len(text) > MOST_CHARACTERS:
+        raise SentenceError(f"it has {len(text)} letters; {MOST_CHARACTERS} are the most")
     text = " ".join(text.split()).removesuffix(".")
     clauses: dict[str, str] = {}
     while (found := _CLAUSES.search(text)) is not None and found.lastgroup not in clauses:

@@ -83,9 +83,7 @@ def ab(
     from assay.units import parse_seconds
 
     if len(sides) < 2 or len(set(sides)) < len(sides):
-        raise InputError(
-            "ab: two sides are the least, each another: assay ab 'measure DIR --bs 4k' 'measure DIR --bs 8k'"
-        )
+        raise InputError("ab needs at least two different sides: assay ab 'measure DIR --bs 4k' 'measure DIR --bs 8k'")
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]

@@ -60,7 +60,7 @@ def claims(
     from assay.console import console
     from assay.report.claims_text import markdown_table, render_claims
 
-    found = judge_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
+    found = judge_claims(claimed, _gathering(runs), on, _reading(mb, effect, claimed.prefixes.value))
     if json:
         echo(to_json(found))
     elif markdown:
@@ -70,7 +70,7 @@ def claims(
     raise typer.Exit(exit_code(found, is_strict=strict))
 
 
-def _meant(mb: str | None, effect: float, of_file: str) -> "Meant":
+def _reading(mb: str | None, effect: float, of_file: str) -> "Meant":
     """Set how claims are read."""
     from assay.claims.against_tables import Meant
     from assay.claims.stated_units import Prefixes

@@ -65,7 +65,7 @@ def compare(
     from assay.errors import InputError
 
     if len(sides) < 2:
-        raise InputError("compare: two sides are the least: assay compare A B")
+        raise InputError("compare needs at least two sides: assay compare A B")
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]

@@ -59,7 +59,7 @@ class Sample:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the number may count: of foreign ones, which nobody trusts, those that nothing else speaks against."""
+        """Whether the result is used: foreign ones are never trusted, and used if there is no other objection."""
         trust = self.result.trust
         if self.is_foreign:
             return all(reason.id == FOREIGN_REASON for reason in trust.reasons)

@@ -1,7 +1,7 @@
 """Compute the outcome of a campaign: per cell, per level of each factor, and per pair of levels.
 
 From result documents alone. A number is one of a result that runs of a load have: its rate, with the closing flush in
-its time where there is one, and its p99. Runs that are not to be trusted are left out and named. Effects are reported
+its time where there is one, and its p99. Runs that are not trusted are left out and named. Effects are reported
 where every cell of all levels with all levels has a number, and all are numbers of the same thing; levels without
 one are left out, those with most gaps first, and named.
 """
@@ -63,7 +63,7 @@ class CellNumber(Part, frozen=True, kw_only=True):
     """Standard deviation of the logarithms; null below two."""
     measures: tuple[str, ...]
     left_out: tuple[str, ...]
-    """Runs that are not to be trusted."""
+    """Runs that are not trusted."""
 
 
 class LevelEffect(Part, frozen=True, kw_only=True):

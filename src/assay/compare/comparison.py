@@ -2,7 +2,7 @@
 
 A result is compared where every run of both sides has it. There is a winner only between numbers of the same thing
 (storage, page cache, write-back ...; flushed or absorbed), of runs that may be trusted, from three runs of each on, and by
-more than what matters (`effect`). Runs that are not to be trusted are left out and named where three of each are left.
+more than what matters (`effect`). Runs that are not trusted are left out and named where three of each are left.
 
 All rows of a comparison are tested together (Benjamini and Hochberg 1995): of the rows called better or worse, at most 5 %
 are expected to be so by chance. The p-value is that of the t test of the logarithms: with five runs a rank test has none
@@ -58,7 +58,7 @@ class Side(Part, frozen=True, kw_only=True):
     measures: tuple[str, ...]
     """What they are numbers of, with what became of writes: one word where all runs agree."""
     left_out: tuple[str, ...]
-    """Runs that are not to be trusted."""
+    """Runs that are not trusted."""
     runs: tuple[str, ...] = ()
     """Which run each value is of; `ID#2` is the second repeat of a run."""
     remarks: tuple[str, ...] = ()
@@ -348,7 +348,7 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
         doubtful = [sample for sample in samples if not sample.is_usable and sample.name not in side.left_out]
         if doubtful:
             reasons = ", ".join(reason.text for reason in doubtful[0].result.trust.reasons[:1])
-            return f"{name} is not to be trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
+            return f"{name} is not trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
     if any(sample.is_foreign for sample in (*a, *b)):  # what served them is unknown, and reported once for all
         return ""
     if one.measures != other.measures:

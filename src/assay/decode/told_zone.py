@@ -23,7 +23,7 @@ _FARTHEST = dt.timedelta(hours=14)
 """From UTC: Kiribati."""
 _LOCALTIME = Path("/etc/localtime")
 _TIMEZONE = Path("/etc/timezone")
-_MOST_LETTERS = 128
+_MOST_CHARACTERS = 128
 
 
 def zone_name(text: str) -> str:
@@ -84,7 +84,7 @@ def _own_zone() -> str:
         pass  # a file of its own, which does not say its name
     try:
         with _TIMEZONE.open(encoding="ascii", errors="replace") as file:
-            name = file.readline(_MOST_LETTERS).strip()
+            name = file.readline(_MOST_CHARACTERS).strip()
     except OSError:
         name = ""
     if not name:

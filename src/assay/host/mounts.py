@@ -37,7 +37,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _unescape(text: str) -> str:
-    r"""Undo the kernel's `\040` for a blank and its like, which stand for bytes of the name."""
+    r"""Undo the kernel's `\040` for a blank and similar codes of bytes of the name."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
 
 
@@ -75,7 +75,7 @@ def mounts_of(tree: SystemTree) -> list[Mount]:
 
 
 def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Mount | None:
-    """The mount that `directory`, absolute and without symlinks, belongs to."""
+    """The mount of `directory`, which is absolute and without symlinks."""
     for mount in mounts:
         if mount.mount_id == mount_id:
             return mount

@@ -47,7 +47,7 @@ class Late:
 
 @dataclasses.dataclass
 class _Voice:
-    """What was heard of a client."""
+    """State of a client."""
 
     start_ns: dict[int, int] = dataclasses.field(default_factory=dict)
     """By its own clock, by index of a phase."""
@@ -66,12 +66,12 @@ class MergedTicks:
     """Merges the intervals of one run's clients."""
 
     def __init__(self, clients: Iterable[str], interval_s: float, *, period_s: float = 1.0) -> None:
-        """Nothing was heard yet.
+        """Start without intervals.
 
         Args:
-            clients: Those that will be heard, by name.
+            clients: Names of the clients.
             interval_s: From one place of the grid to the next: how long a client's shortest interval is.
-            period_s: How often a client is heard: intervals that are shorter come several at a time.
+            period_s: Time between batches of a client: shorter intervals arrive several at a time.
 
         Raises:
             ValueError: `interval_s` is not above zero.

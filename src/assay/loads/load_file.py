@@ -272,5 +272,5 @@ def main_field(member: type[msgspec.Struct]) -> msgspec.structs.FieldInfo | None
 
 
 def tag_of(member: type[msgspec.Struct]) -> str:
-    """Tell the `kind` of a member of a tagged union."""
+    """Return the `kind` of a member of a tagged union."""
     return str(member.__struct_config__.tag)

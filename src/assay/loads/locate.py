@@ -32,7 +32,7 @@ class Lines:
         self._lines = lines
 
     def line_of(self, path: Path) -> int | None:
-        """Find the line of a path, else of the nearest table around it; None for the text as a whole."""
+        """Find the line of a path, else of the nearest enclosing table; None for the text as a whole."""
         for length in range(len(path), 0, -1):
             if path[:length] in self._lines:
                 return self._lines[path[:length]]

@@ -2,7 +2,7 @@
 
 `NAME.toml` there is found by `NAME`, as are those that come with Assay. Who may write there decides what the user runs, so
 file, folder and all folders above must be the user's own or root's and writable to nobody else, and no link is followed,
-neither to the folder nor to a file. A file elsewhere is run by its path.
+neither to the folder nor to a file. Other files are run by their paths.
 """
 
 import os

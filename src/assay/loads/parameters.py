@@ -14,7 +14,7 @@ import msgspec
 
 from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines, Path
-from assay.loads.text_bounds import WORD_LETTERS
+from assay.loads.text_bounds import WORD_CHARACTERS
 from assay.units import parse_bytes, spell_out
 
 PHASE_SECONDS = "phase_seconds"
@@ -102,7 +102,7 @@ def _typed(setting: str, default: Scalar | None) -> Scalar:
     """
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(setting, setting)
-    if isinstance(default, str) or len(setting) > WORD_LETTERS:
+    if isinstance(default, str) or len(setting) > WORD_CHARACTERS:
         return setting
     for kind in (int, float):
         try:

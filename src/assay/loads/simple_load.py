@@ -119,8 +119,8 @@ def simple_load(
     reads = _reads(mix, read=read, write=write)
     blocks = _list("--bs", bs, _block)
     depths = _list("--depth", depth, lambda text: _count(text, "queue_depth"))
-    crew = _of("--workers", workers, lambda text: _count(text, "workers"))
-    parts = crew if files is None else _of("--files", files, lambda text: _count(text, "files"))
+    worker_count = _of("--workers", workers, lambda text: _count(text, "workers"))
+    parts = worker_count if files is None else _of("--files", files, lambda text: _count(text, "files"))
     flush, every = _flush(fsync_every, fdatasync_every, reads)
     rate_per_s = None if rate is None else _of("--rate", rate, lambda text: _bounded(_number(text), "rate_per_s"))
     ops, moved = (None, None) if limit is None else _of("--limit", limit, _limit)
@@ -130,7 +130,7 @@ def simple_load(
         blocks_bytes=blocks,
         depths=depths,
         batch=_of("--batch", batch, lambda text: _count(text, "submit")),
-        workers=crew,
+        workers=worker_count,
         files=parts,
         file_bytes=_file_bytes(size or DEFAULT_SIZE, parts, blocks),
         engine=_engine(engine, depths),
@@ -284,7 +284,7 @@ def _block(text: str) -> int:
 
 def _reads(mix: str | None, *, read: bool, write: bool) -> int:
     if (mix is not None) + read + write > 1:
-        raise InputError("--read, --write and --mix: give one of them; for both it is --mix 70/30")
+        raise InputError("give only one of --read, --write and --mix; for both use --mix 70/30")
     if mix is None:
         return 0 if write else 100
     match = _MIX.fullmatch(mix)

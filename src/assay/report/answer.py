@@ -1,6 +1,6 @@
 """The answer in a few lines, the last thing on a screen: what was found, what limits it, what to distrust.
 
-A number that is not to be trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
+A number that is not trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ def _over_repeats(document: Document) -> Iterator[str]:
         where = rows_words(rows, "row " if len(rows) == 1 else "rows ")
         left = f" Left out: {sum(left_out)} ({where})." if rows else ""
         has_interval = any(summary.iops.interval for summary in document.summaries)
-        known = "± is the 95 % interval over them" if has_interval else "no confidence interval: it needs at least 3 usable repeats"
+        known = "± is the 95 % interval over them" if has_interval else "no interval: it needs 3 usable repeats"
         yield f"Typical of {most} repeats; {known}.{left}"
 
 

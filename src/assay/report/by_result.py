@@ -20,7 +20,7 @@ def rows(count: int) -> vl.Y:
 
 def row(i: int, result: Result, title: str) -> dict[str, object]:
     """Number, name and colour of a result's row."""
-    doubt = "" if is_usable(result) else " (not to be trusted)"
+    doubt = "" if is_usable(result) else " (not trusted)"
     ink = theme.MEASURED if is_usable(result) else theme.UNTRUSTED
     return {"row": i, "title": title + doubt, "ink": ink}
 

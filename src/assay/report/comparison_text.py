@@ -183,7 +183,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     words = row.verdict.words + (f": {row.reason}" if row.reason else "")
     left_out = [*row.a.left_out, *row.b.left_out]
     if left_out:
-        words += f" (left out, not to be trusted: {', '.join(left_out)})"
+        words += f" (left out, not trusted: {', '.join(left_out)})"
     return (
         f"{row.title}, {row.metric}",
         _value(row, row.a),

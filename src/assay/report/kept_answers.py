@@ -25,7 +25,7 @@ from assay.report.in_one_line import outcome_of
 from assay.results import DETECTED, Document
 
 _NS_PER_S = 1_000_000_000
-_MOST_LETTERS = 4 << 20
+_MOST_CHARACTERS = 4 << 20
 """Of an answer that is kept: that of some thousand results."""
 
 
@@ -91,7 +91,7 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
         return
     text = msgspec.json.encode(answer).decode()
     own = own_results(answer.document)
-    if len(text) > _MOST_LETTERS and own:
+    if len(text) > _MOST_CHARACTERS and own:
         of_sums = KeptAnswer(document=sums_of(answer.document), head=answer.head, own_left_out=own)
         text = msgspec.json.encode(of_sums).decode()
     with suppress(sqlite3.Error, OSError, InputError), ExitStack() as opened:
@@ -102,5 +102,5 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
         kept = opened.enter_context(closing(KeptList(catalog)))
         version = rules_version()
         kept.keep(run, version, outcome_of(answer.document))
-        if len(text) <= _MOST_LETTERS:
+        if len(text) <= _MOST_CHARACTERS:
             kept.keep_answer(run, version, text)

@@ -29,7 +29,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSING: Final = frozenset({errno.ENOENT, errno.EEXIST, errno.ESTALE})
 """What a folder on shared storage gives while another client makes or removes it, or this one remembers it as it was."""
 _PATIENCE_S: Final = 30.0
-"""Longer than the 20 s for which sshfs keeps what it knows of a folder."""
+"""Longer than the 20 s for which sshfs caches a folder."""
 _FIRST_WAIT_S: Final = 0.01
 _LONGEST_WAIT_S: Final = 1.0
 
@@ -166,7 +166,7 @@ def _check_own(folder: int, path: Path, user: User | None) -> None:
 
 
 def _is_whose_new_files_are(folder: int, owner: int) -> bool:
-    """Whether what this user makes belongs to `owner`, as on a network file system that knows root by another name."""
+    """Whether what this user makes belongs to `owner`, as on a network file system that maps root to another user."""
     name = f".assay-owner-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(

@@ -47,7 +47,7 @@ def mark_now(text: str, run: str | None, runs: Path | None, phase: str | None) -
     if run is None:
         found = runs_under_way(place)
         if not found:
-            raise InputError(f"mark: no run of yours is under way in {place}. One that is over takes --at")
+            raise InputError(f"mark: you have no active run in {place}. For an ended run use --at")
     else:
         found = (_going_on(resolve(run, place)),)
     marks = [(one, kept_mark(one.t_ns(moment_ns), text, MarkGiven.WHILE_IT_RAN)) for one in found]

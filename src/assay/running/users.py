@@ -23,7 +23,7 @@ def user_id(name: str, *, asked_by: str) -> tuple[int, int]:
     """Give the number and the group of a user.
 
     Args:
-        name: A name that the machine knows, or a number.
+        name: A user name of this machine, or a number.
         asked_by: The option, for errors.
 
     Raises:

@@ -1,6 +1,6 @@
 """Assess outlying cells that were measured again alone.
 
-A cell that lies far from those around it is either so, or was disturbed when it was measured. The deciding runs are
+A cell that is far from its neighbours either is so, or was disturbed during its measurement. The deciding runs are
 new ones, of that cell alone and in turns; the first ones were chosen for their distance, and are not used.
 The threshold is half of the way from the neighbours to the first figure, on the logarithm: the cell is confirmed where
 the whole 95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
@@ -43,7 +43,7 @@ class OddCell:
 
     @property
     def distance(self) -> float:
-        """How far it lies from the cells around, as a logarithm."""
+        """Distance from its neighbours, as a logarithm."""
         return abs(math.log(self.ratio / self.neighbours_ratio))
 
 
@@ -98,7 +98,7 @@ def _reasons(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
         yield f"measured no more after round {rounds.new} of it, because: {rounds.ended_by}"
     if state is AgainState.NOT_CONFIRMED and rounds.new <= rounds.first:
         yield (
-            f"{rounds.new} new rounds are too few beside the {rounds.first} first ones: the cell's own ratio is of all, and"
+            f"{rounds.new} new rounds are too few against the {rounds.first} first ones: the cell's own ratio is of all, and"
             " may still be one of the first"
         )
 

@@ -101,7 +101,7 @@ def crossovers_of_line(along: str, at_bytes: int | None, line: Sequence[Marked])
 
 
 def odd_cells(log_ratios: Grid, effect: float) -> dict[tuple[int, int], float]:
-    """Find the cells that lie far from those around them.
+    """Find the cells that are far from their neighbours.
 
     Args:
         log_ratios: Of the cells that count.

@@ -12,7 +12,7 @@ from assay.units import parse_bytes
 
 MOST_REGIONS: Final = 20
 MOST_WEIGHTS: Final = 200
-_MOST_LETTERS = 200
+_MOST_CHARACTERS = 200
 _BOUND = re.compile(r"\s*(file|record)\s*(<=|>=|<|>|=)\s*([0-9.]+\s*[A-Za-z]*)\s*", re.ASCII)
 _SIGNS: Mapping[str, Callable[[int, int], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
@@ -50,10 +50,10 @@ def parse_region(text: str) -> Region:
         InputError: it is none; the message explains what one looks like.
     """
     name, colon, bounds = text.partition(":")
-    found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_LETTERS else [None]
+    found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_CHARACTERS else [None]
     if not colon or not name.strip() or None in found:
         raise InputError(
-            f"--region '{text[:_MOST_LETTERS]}': such as 'sweet: file<=2M & record<=32K' is wanted: a name, then bounds of"
+            f"--region '{text[:_MOST_CHARACTERS]}': such as 'sweet: file<=2M & record<=32K' is wanted: a name, then bounds of"
             " file and record with <=, <, =, > or >="
         )
     return Region(name.strip(), tuple(SizeBound(one[1], one[2], parse_bytes(one[3])) for one in found if one))

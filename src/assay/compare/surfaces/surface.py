@@ -18,7 +18,7 @@ class SurfaceCell(Part, frozen=True, kw_only=True):
     runs: tuple[int, int]
     """Of each side, that count."""
     ratio: float | None
-    """Of the medians; null: the two are not comparable, or not to be trusted."""
+    """Of the medians; null: the two are not comparable, or not trusted."""
     interval: tuple[float, float] | None
     """At 95 % confidence, of this cell alone; null: fewer than three runs of a side."""
     p: float | None
@@ -30,7 +30,7 @@ class SurfaceCell(Part, frozen=True, kw_only=True):
     why: str
     """Why it does not count; empty: it does."""
     neighbours_ratio: float | None
-    """Median of the ratios of the cells around it, where this one is far from them: it is to be checked."""
+    """Median of the ratios of its neighbours, if the cell is far from them: it is to be checked."""
 
 
 class Cliff(Part, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ class CellAgain(Part, frozen=True, kw_only=True):
     first_ratio: float
     """B by A, of the first runs."""
     neighbours_ratio: float
-    """Of the cells around it."""
+    """Of its neighbours."""
     ratio: float | None
     """Of the new runs alone; null: there is none."""
     interval: tuple[float, float] | None

@@ -30,7 +30,7 @@ _HEAD = ["label", "unit"]
 _LONGEST_HEAD = 256 << 10
 _REMARKS = ("tool", "date", "version")
 _MOST_COLUMNS = 1000
-_MOST_LETTERS = 200
+_MOST_CHARACTERS = 200
 _LARGEST_BYTES = 1 << 62
 """Of a file: more than any file system holds."""
 _CELL = re.compile(r"([^,]{1,100}), (\S{1,20}(?: [KMGT]i?B)?) by (\S{1,20}(?: [KMGT]i?B)?)")
@@ -53,7 +53,7 @@ def read(text: str) -> Iterable[Claim] | None:
             f"its first line needs a name for each of its 1 to {_MOST_COLUMNS} columns of values, all different"
         )
     during = [
-        Circumstances(version=said.get("version"), machine=name[:_MOST_LETTERS], measured=_measured(said))
+        Circumstances(version=said.get("version"), machine=name[:_MOST_CHARACTERS], measured=_measured(said))
         for name in systems
     ]
     return _claims(rows, during)
@@ -64,8 +64,8 @@ def _claims(rows: Iterator[tuple[int, list[str]]], during: Sequence[Circumstance
         if len(row) != len(during) + len(_HEAD):
             raise ValueError(f"its line {number} has {len(row)} cells where the first has {len(during) + len(_HEAD)}")
         label, unit, *cells = (cell.strip() for cell in row)
-        if not label or len(label) > _MOST_LETTERS:
-            raise ValueError(f"its line {number} has no label of up to {_MOST_LETTERS} letters")
+        if not label or len(label) > _MOST_CHARACTERS:
+            raise ValueError(f"its line {number} has no label of up to {_MOST_CHARACTERS} letters")
         place = _cell_of(label)
         for cell, about in zip(cells, during, strict=True):
             if cell:
@@ -103,7 +103,7 @@ def _remarks(lines: Iterable[str]) -> dict[str, str]:
 
 def _said(line: str) -> tuple[str, str]:
     key, _, value = line.lstrip("# ").partition(":")
-    return key.strip().lower()[:_MOST_LETTERS], value.strip()[:_MOST_LETTERS]
+    return key.strip().lower()[:_MOST_CHARACTERS], value.strip()[:_MOST_CHARACTERS]
 
 
 def _measured(said: dict[str, str]) -> dt.datetime | None:

@@ -27,7 +27,7 @@ class Measurement:
     sample: Sample
     recording: Recording
     counts: bool
-    """Whether it is in the ratio; else it is not to be trusted and left out."""
+    """Whether it is in the ratio; else it is not trusted and left out."""
 
     @property
     def result(self) -> Result:

@@ -110,7 +110,7 @@ def _cells(line: _Line) -> tuple[str, ...]:
 def _caption(sides: Sequence[ComparedSide], lines: Sequence[_Line], label: str) -> str:
     text = "A line a run, in the colour of its side; pale: outside the window that its number is from."
     if not all(line.measured.counts for line in lines):
-        text += " Dotted: left out, because it is not to be trusted."
+        text += " Dotted: left out, because it is not trusted."
     if any(line.series.is_gathered for line in lines):
         text += " Each step is the mean over several intervals; the table has the lowest and the highest single one."
     return text + left_out_note(sides, label)

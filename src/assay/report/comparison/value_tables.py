@@ -33,7 +33,7 @@ class ComparedValue:
     """In the unit of the row."""
     p99_ns: float | None
     counts: bool
-    """Whether it is in the ratio; else it is not to be trusted and left out."""
+    """Whether it is in the ratio; else it is not trusted and left out."""
 
 
 def compared_values(comparison: Comparison, sides: Sequence[ComparedSide]) -> Iterator[ComparedValue]:

@@ -182,7 +182,7 @@ def _overlay(recording: Recording, kind: str, slug: str, named: Sequence[tuple[s
     yield Figure(
         slug=f"overview-percentiles-{slug}",
         title=f"{kind}: {'response time, or latency of closed loops,' if has_response else 'latency'} by percentile",
-        caption="How long the fastest share of the operations took at most. Grey: not to be trusted. Dashed: too few"
+        caption="How long the fastest share of the operations took at most. Grey: not trusted. Dashed: too few"
         " operations for a percentile, up to the slowest.",
         alt_text=f"Percentiles of {kind.lower()}. "
         + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in rows),

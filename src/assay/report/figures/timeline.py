@@ -190,7 +190,7 @@ def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.
     if value is None or unit != series.unit or result.window_s is None:
         return []
     text = rate(value, unit) + (" without the flush" if is_with_flush(result) else "")
-    text += "" if is_usable(result) else ", not to be trusted"
+    text += "" if is_usable(result) else ", not trusted"
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")

@@ -79,7 +79,7 @@ def struck(text: str, result: Result) -> str:
     if is_usable(result) or text == ABSENT:
         return markup(text)
     why = markup(f"Not to be trusted: {trust_reasons(result)}")
-    inner = f'<s>{markup(text)}</s><span class="unseen"> (not to be trusted)</span>'
+    inner = f'<s>{markup(text)}</s><span class="unseen"> (not trusted)</span>'
     return f'<a class="struck" href="#{_anchor_of(result)}" title="{why}">{inner}</a>'
 
 

@@ -124,7 +124,7 @@ def _legend(document: Document) -> str:
     parts = [f"Rates, p50 and p99: {', or '.join(METHODS[method] for method in methods)}."] if methods else []
     parts.append(
         "Below a rate its 95 % interval over the repeats. CV: standard deviation by mean. In brackets: left out, because it"
-        " is not to be trusted. Each repeat leads to its own numbers; warnings name its row in the summary."
+        " is not trusted. Each repeat leads to its own numbers; warnings name its row in the summary."
     )
     if any(summary.is_response for summary in document.summaries):
         parts.append("Percentiles of an open loop are those of the response time.")

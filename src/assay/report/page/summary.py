@@ -34,7 +34,7 @@ class _Cell:
 
 
 def summary_table(recording: Recording, results: Sequence[Result], rows: Sequence[SummaryRow], places: Places) -> str:
-    """Give the table; a number that is not to be trusted is struck through and linked to why."""
+    """Give the table; a number that is not trusted is struck through and linked to why."""
     if not rows:
         return '<section aria-labelledby="summary"><h2 id="summary">Summary</h2><p>Nothing was measured.</p></section>'
     mains = [results[row.members[0]] for row in rows if row.is_one]

@@ -91,7 +91,7 @@ def counts_text(members: Sequence[Result]) -> str:
     trusted = sum(result.trusted for result in members)
     weak = sum(is_usable(result) and not result.trusted for result in members)
     bad = len(members) - trusted - weak
-    counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not to be trusted"))
+    counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not trusted"))
     return ", ".join(f'<span class="{colour}">{n:,} {words}</span>' for n, colour, words in counted if n)
 
 

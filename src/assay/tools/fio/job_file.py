@@ -22,7 +22,7 @@ VARIABLE = re.compile(r"\$\{([^}]*)\}")
 MACHINE = re.compile(r"\$(?:ncpus|pagesize|mb_memory)")
 """Words that stand for numbers of the machine, wherever they are in an option."""
 
-_MOST_LETTERS = 4096
+_MOST_CHARACTERS = 4096
 """Of a line: fio's own limit."""
 _DEEPEST = 8
 """Files included in each other."""
@@ -101,9 +101,9 @@ def _lines(path: str, texts: Files, depth: int) -> Iterator[tuple[str, str]]:
         line, where = _bare(raw), f"{path}:{number}"
         if not line:
             continue
-        if len(line) > _MOST_LETTERS or not line.replace("\t", " ").isprintable():
+        if len(line) > _MOST_CHARACTERS or not line.replace("\t", " ").isprintable():
             raise InputError(
-                f"fio: {where}: a line has at most {_MOST_LETTERS} letters, and no signs that steer a terminal"
+                f"fio: {where}: a line has at most {_MOST_CHARACTERS} letters, and no signs that steer a terminal"
             )
         name = _included(line)
         if name is None:
