@@ -34,10 +34,10 @@ A result that must not be used has a finding that is `invalid`. A classic tool e
 unless `--strict` is given. With `--require-trust yes` (or `weak`) a result that is trusted less ends with 1, too.
 `assay diff` ends with 1 when the runs differ,
 `assay compare` when a gate is violated or undecided, `assay claims` when a claim is contradicted.
-2 is for what the user can fix: the command line, or a file, directory or run that does not exist or cannot be read. 3 is for
-what the machine refuses: a directory that cannot be written, a full disk, a limit, an engine that died, an answer that standard
-output does not take. A run that has begun is sealed with its code, or a message reports that it could not be. Messages on
-standard error that cannot be written change nothing.
+2 is for what the user can fix: the command line, or a file, directory or run that does not exist or cannot be read. 3
+is for what the machine refuses: a directory that cannot be written, a full disk, a limit, an engine that died, an
+answer that standard output does not take. A run that has begun is sealed with its code, or a message reports that it
+could not be. Messages on standard error that cannot be written change nothing.
 """
 
 

@@ -53,8 +53,8 @@ def parse_region(text: str) -> Region:
     found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_CHARACTERS else [None]
     if not colon or not name.strip() or None in found:
         raise InputError(
-            f"--region '{text[:_MOST_CHARACTERS]}': such as 'sweet: file<=2M & record<=32K' is wanted: a name, then bounds of"
-            " file and record with <=, <, =, > or >="
+            f"--region '{text[:_MOST_CHARACTERS]}': write a name, then bounds of file and record with <=, <, =, > or >=,"
+            " such as 'sweet: file<=2M & record<=32K'"
         )
     return Region(name.strip(), tuple(SizeBound(one[1], one[2], parse_bytes(one[3])) for one in found if one))
 
