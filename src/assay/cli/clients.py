@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 PANEL = "Several clients"
 
 WORDS = {
-    "hosts": ("A,B|FILE", "Measure from these machines by ssh; `local:3`: 3 clients here."),
+    "hosts": ("A,B|FILE", "Measure from these machines by ssh; local:3 is 3 clients."),
     "observe": ("A,B|FILE", "Record counters of these machines (servers) without a load."),
-    "join": ("FILE", "Write FILE for workers started by `assay worker --join FILE`."),
+    "join": ("FILE", "Write FILE for workers: `assay worker --join FILE`."),
     "clients": ("N", "With --join: wait for N workers."),
     "join_wait": ("T", "With --join: wait at most this time [default: 30min]."),
     "share": (

@@ -107,7 +107,7 @@ LiveJson = Annotated[
     typer.Option(
         "--live-json",
         metavar="FILE",
-        help="Write a JSON line per interval to FILE, FIFO or '-' (stdout).",
+        help="Write a JSON line per interval to FILE; '-' is stdout.",
     ),
 ]
 OneClient = Annotated[
@@ -120,7 +120,7 @@ RunReference = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="A run: directory, id or part of it, name, 'last' or 'last~1'.",
+        help="A run: directory, id (or part), name, 'last' or 'last~1'.",
     ),
 ]
 
