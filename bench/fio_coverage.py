@@ -31,7 +31,7 @@ ASSAY = Path(sys.executable).parent / "assay"
 SMALL = ("--set", "size=16m", "--set", "runtime=1")
 SMALLER = {"io_size": "1m", "offset_increment": "16m"}
 FAR_BYTES = 64 << 30
-ELSEWHERE = ("leads out of the directory", "is a device")
+OTHER_NAMES = ("leads out of the directory", "is a device")
 OF_DEVICES = re.compile(r"xnvme|zonemode|zonesize|cmd_type|cmdprio|prioclass|sg_|fdp|numa_|atomic|md_per_io")
 
 
@@ -54,7 +54,7 @@ def look(path: Path, directory: Path | None) -> Looked:
     ]
     for _ in range(3):
         why = _refusal([str(path), *words])
-        if any(text in why for text in ELSEWHERE):
+        if any(text in why for text in OTHER_NAMES):
             words += ["--set", "filename=datafile"]
         elif "'size' is needed" in why:
             words += ["--set", "size=16m"]

@@ -72,7 +72,7 @@ def _introduction() -> str:
 
 <!-- Made by `python -m bench.reference`; do not edit. -->
 
-A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
+A load file is TOML. It defines files and what is done with them, phase by phase; `assay run FILE.toml DIR`
 carries it out. `assay suites` lists [examples](../../src/assay/loads/examples), which run by their names, and
 `assay measure DIR ... --as-toml` writes one. Each key is listed here; an unknown key, a wrong type or a
 name without an object is refused with file and line. What this version of the engine does not carry out is refused
@@ -88,9 +88,9 @@ before anything is touched, never skipped.
 - **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
   `{{ kind = "sequential", wrap = false }}`, and, for kinds with a main key (marked below),
   `{{ warm = "data", share = 0.5 }}` for `{{ kind = "warm", set = "data", share = 0.5 }}`.
-- **Distribution**: a kind; a plain number or size stands for `fixed`. Where positions are drawn, `"uniform"` is
+- **Distribution**: a kind; a plain number or size means `fixed`. Where positions are drawn, `"uniform"` is
   everywhere alike.
-- **Action**: a kind; an operation stands as its own table, `{{ op = "read", set = "data", size = "4KiB" }}`.
+- **Action**: a kind; an operation is a table of its own, `{{ op = "read", set = "data", size = "4KiB" }}`.
 - **List of tables or kinds**: a single one may stand without the brackets.
 - **Parameter**: `"${{name}}"` is replaced by the value that `[parameters]` declares or that `--set name=value` gives;
   inside a longer text it is put in as text; `$${{` is a literal `${{`. {built_in} need no declaration:
@@ -102,7 +102,7 @@ before anything is touched, never skipped.
 ## What is added
 
 - The `path` of a set that has none: its name.
-- `prepare` of a set before the first phase that uses it, unless a `prepare` of that set stands anywhere in the file.
+- `prepare` of a set before the first phase that uses it, unless the file has a `prepare` of that set.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
 - `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
   `warm` of them."""
@@ -137,7 +137,7 @@ def _limits() -> str:
 
 A number lies between these bounds, whoever gives it: a load file, `--set`, a tool's command line, or a Plan that reaches the
 engine by itself. It is checked before anything is touched. What a distribution draws has the bounds of the key that it
-stands under. What a run needs of memory is held against what is there as well.
+stands under. The memory that a run needs is checked, too.
 
 | key | least | most | why not more |
 | --- | --- | --- | --- |
@@ -148,9 +148,9 @@ stands under. What a run needs of memory is held against what is there as well.
 {chr(10).join(lists)}
 
 A name has at most {limits.NAME_BYTES.most:,} bytes of UTF-8, another text {int(limits.TEXT_BYTES.most) >> 10} KiB. Actions
-stand at most {limits.NESTING.most} deep in each other, tables and lists {text_bounds.NESTING}. A number or a bare key has at
-most {text_bounds.WORD_LETTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was
-handed on (`/dev/stdin`, `<(...)`)."""
+are nested at most {limits.NESTING.most} deep, tables and lists {text_bounds.NESTING}. A number or a bare key has at most
+{text_bounds.WORD_CHARACTERS} characters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe
+(`/dev/stdin`, `<(...)`)."""
 
 
 def _bound(name: str, number: float) -> str:

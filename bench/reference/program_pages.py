@@ -22,22 +22,22 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m bench.reference`; do not edit. -->
 
-What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, any part of one id alone, its name,
-`last`, or `last~1` for the one before ([more](../how-to/keep-track.md#say-which-run)).
+What `assay COMMAND --help` prints, for every command. `RUN` is a run's directory, its id or a unique part of it, its name,
+`last`, or `last~1` for the one before ([more](../how-to/keep-track.md#name-a-run)).
 Every command ends with one of these exit codes:
 
 | code | means |
 | --- | --- |
 """
 _AFTER_CODES = """
-A number that must not be used has a finding that is `invalid`. A classic tool ends with 0 there, as the original does,
+A result that must not be used has a finding that is `invalid`. A classic tool ends with 0 there, as the original does,
 unless `--strict` is given. With `--require-trust yes` (or `weak`) a result that is trusted less ends with 1, too.
 `assay diff` ends with 1 when the runs differ,
 `assay compare` when a gate is violated or undecided, `assay claims` when a claim is contradicted.
-Bad input is what the user can mend in the words, or in what they name: a file, a directory or a run that is not there
-or cannot be read. What the machine refuses is 3: a place that cannot be written, a full disk, a limit, an engine that
-died, an answer that standard output does not take. A run that has begun is sealed with its code in it, or it is said that
-it could not be. Words beside the answer (standard error) that nobody takes change nothing.
+2 is for what the user can fix: the command line, or a file, directory or run that does not exist or cannot be read. 3
+is for what the machine refuses: a directory that cannot be written, a full disk, a limit, an engine that died, an
+answer that standard output does not take. A run that has begun is sealed with its code, or a message reports that it
+could not be. Messages on standard error that cannot be written change nothing.
 """
 
 

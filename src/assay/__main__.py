@@ -1,4 +1,4 @@
-"""`python -m assay`: the same program, for who has the interpreter at hand and not the path."""
+"""Run `python -m assay`: the same program as `assay`."""
 
 from assay.start import main
 

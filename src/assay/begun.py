@@ -4,7 +4,7 @@ The kernel keeps when a process was made, and not when it became another program
 command becomes it, and may have waited, or worked, for long before. Until its first line the process ran or waited for a CPU
 (/proc/self/schedstat) for as long as the interpreter takes to load, and a shell that did more did it before.
 
-Limits: what a shell waited for a CPU before is not told from what the program waited. Where all CPUs are busy, that of a
+Limits: waits of a shell for a CPU are not separated from those of the program. Where all CPUs are busy, that of a
 shell's last command is some 0.1 s early.
 """
 

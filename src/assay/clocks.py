@@ -1,16 +1,16 @@
-"""How far is another machine's clock ahead of this one's, and how sure is that?
+"""Estimate how far another machine's clock is ahead of this one's, with an error bound.
 
 An exchange asks the other for its time: sent at `s` and answered at `r` by the clock here, with `t` by the clock there. If
 the way there took `a` and the way back `b`, then `t = s + a + offset` and `r = s + a + b`. The offset taken is
 `t - (s + r) / 2`, whose error is `(a - b) / 2`: no more than half of the round trip, whatever the ways are. So of many
 exchanges the one with the shortest round trip is taken, and half of that is the bound (Cristian, Distributed Computing 3,
-1989). Two things are added to it: what the clocks may leave out because they tell time in steps (one step), and what they
+1989). Two things are added to it: the resolution of the clocks (one step), and what they
 may drift apart while the exchange lasts (`MOST_DRIFT_PPM`).
 
 A reading is of a moment. Between two readings the offset lies on the line through them, which holds as long as the clocks
 keep their rates; before the first and after the last it is that of the nearest, and `MOST_DRIFT_PPM` is added to the bound.
 
-All times are whole nanoseconds and stay whole: a float tells each of them apart for 104 days (2^53 ns), and clocks go on.
+All times are whole nanoseconds and stay whole: a float distinguishes them for 104 days (2^53 ns), and clocks go on.
 """
 
 import bisect
@@ -41,7 +41,7 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
     """Out of which that with the least round trip was taken."""
 
     def __post_init__(self) -> None:
-        """Hold to what clocks can say; raises ValueError."""
+        """Check the bounds of clocks; raises ValueError."""
         if not 0 <= self.bound_ns <= _MOST_NS or abs(self.offset_ns) > _MOST_NS or abs(self.at_ns) > _MOST_NS:
             raise ValueError("a reading of a clock is out of all bounds")
         if self.exchanges < 1:
@@ -73,7 +73,7 @@ def reading(exchanges: Iterable[Exchange], *, step_ns: int = 1) -> ClockReading:
 
     Args:
         exchanges: Of one client, made one after the other.
-        step_ns: The coarser clock tells time in steps of this; it is rounded down.
+        step_ns: Step of the coarser clock; it is rounded down.
 
     Raises:
         ValueError: there is none, or an answer came before its question.
@@ -118,7 +118,7 @@ class Shifts:
             raise ValueError("the clock was never read")
 
     def at(self, client_ns: int) -> Shift:
-        """Say what to add to a time of the client to make it the leader's."""
+        """Return what to add to a time of the client to convert it to the leader's."""
         place = bisect.bisect_right(self._at, client_ns)
         if place in {0, len(self._at)}:
             nearest = 0 if place == 0 else -1
@@ -139,7 +139,7 @@ def _client_ns(one: ClockReading) -> int:
 def drift_ppm(readings: Sequence[ClockReading]) -> float | None:
     """What a client's clock gains on the leader's, in millionths; None where the bounds of the readings hide it.
 
-    By the first and the last reading in time: the difference of the offsets over the time between, told only where it is
+    By the first and the last reading in time: the difference of the offsets over the time between, given only if it is
     more than the sum of the two bounds. It is off by that sum over the time between, at most.
     """
     if len(readings) < 2:

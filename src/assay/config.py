@@ -1,4 +1,4 @@
-"""What the user wants by default: `assay/config.toml` in the XDG configuration folder; a command line comes first.
+"""Read the user's defaults: `assay/config.toml` in the XDG configuration folder; a command line overrides them.
 
 It names the folder that runs are written to. So it counts only where nobody but this user and root can have written it.
 """
@@ -32,7 +32,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def path() -> Path:
-    """Say where the file is; raises InputError for a user without a home."""
+    """Return the path of the file; raises InputError for a user without a home."""
     return xdg.folder("XDG_CONFIG_HOME", "~/.config") / NAME
 
 
@@ -40,7 +40,7 @@ def load() -> Config:
     """Read it; where there is none, nothing is set.
 
     Raises:
-        InputError: it is no TOML, has a key that there is none of, or a value that cannot be meant; file and key are named.
+        InputError: it is no TOML, has a key that there is none of, or an invalid value; file and key are named.
             Or somebody else can have written it.
     """
     try:
@@ -62,10 +62,10 @@ def load() -> Config:
 
 
 def usual_time() -> str | None:
-    """Give the measuring time of the file; of one that somebody else can have written none: it is needed for nothing else.
+    """Give the measuring time of the file; of one that another user can have written none: it is needed for nothing else.
 
     Raises:
-        InputError: it cannot be read as meant.
+        InputError: it cannot be read.
     """
     try:
         return load().time

@@ -1,4 +1,4 @@
-"""Where alone may this command write? `ASSAY_ONLY_IN=DIR` says so, for commands that somebody else may have written.
+"""Confine the writes of this command to `ASSAY_ONLY_IN=DIR`, for command lines that another user may have written.
 
 A campaign sets it for each of its loads. Then directories that are measured, and files that a tool's words have written, lie
 in DIR, without `..` and without a link on the way; no client measures, and no program is run but a tool's own.
@@ -27,7 +27,7 @@ def check_plan(plan: Plan, outputs: Sequence[str], *, own_programs: Collection[s
 
     Args:
         plan: What is to be done.
-        outputs: Files that are written beside it.
+        outputs: Further files that are written.
         own_programs: Programs that a tool itself runs.
     """
     if programs := [" ".join(words) for words in commands(plan.phases) if words[0] not in own_programs]:

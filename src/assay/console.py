@@ -1,4 +1,4 @@
-"""The terminal as what Assay prints on, with colours: the one place that makes a `rich` console.
+"""Create the `rich` console for a terminal, with colours: the only place that does.
 
 The program's own output streams let nothing through that a terminal obeys (cli/pipes.py). A console writes past that,
 because its colours are such codes, and takes them out of the text that it is given instead: no text is markup, none is an

@@ -1,11 +1,11 @@
-"""What can go wrong, and the exit code that says so.
+"""Define the errors, each with its exit code.
 
 AssayError
-├── InputError (2)         the user can mend it by editing a file or a flag
-│   ├── PlanError          the Plan asks for what cannot be
+├── InputError (2)         the user can fix it by editing a file or a flag
+│   ├── PlanError          the Plan is not possible
 │   └── FrontEndError      a load file or command line, with its line
-├── RunError (3)           the machine said no
-├── BundleError (2)        the run is not there, or is not what its manifest says
+├── RunError (3)           the machine refused
+├── BundleError (2)        the run is not there, or does not match its manifest
 └── Interrupted (130)      Ctrl-C; what was measured is kept
 """
 
@@ -21,8 +21,8 @@ COULD_NOT_RUN = 3
 INTERRUPTED = 130
 
 EXIT_CODES = {
-    MEASURED: "measured (warnings stand beside the numbers)",
-    NOT_TRUSTED: "measured, but a number must not be used or operations failed",
+    MEASURED: "measured (warnings are printed with the results)",
+    NOT_TRUSTED: "measured, but a result must not be used or operations failed",
     BAD_INPUT: "bad input",
     COULD_NOT_RUN: "could not run",
     INTERRUPTED: "Ctrl-C, TERM or HUP (what was measured is kept)",
@@ -31,14 +31,14 @@ EXIT_CODES = {
 
 
 def reason_of(error: OSError) -> str:
-    """Say why the system refused a call, with the limit that did where that is known."""
+    """Describe why the system refused a call, with the limit if known."""
     limits = {errno.EFBIG: " (ulimit -f)", errno.EMFILE: " (ulimit -n)", errno.EAGAIN: " (ulimit -u)"}
     return f"{error.strerror}{limits.get(error.errno or 0, '')}"
 
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an OSError of a call on an open file, which knows no name, say which file it was."""
+    """Add the path to an OSError of a call on an open file, which has none."""
     try:
         yield
     except OSError as error:
@@ -48,37 +48,37 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Say in words what the machine refused; None for what is a fault of Assay."""
+    """Describe what the machine refused; None for a fault of Assay."""
     text = str(error)
     match error:
         case OSError(errno=int(), filename=place):
             return f"{place}: {reason_of(error)}" if place else reason_of(error)
         case MemoryError() | ImportError() if isinstance(error, MemoryError) or "failed to map segment" in text:
-            return "there is not enough memory for assay itself; free some, or raise the limit (ulimit -v)"
+            return "not enough memory for assay itself; free some, or raise the limit (ulimit -v)"
     # Threads of Python, and those of libraries, which panic without them.
     if "can't start new thread" in text or "WouldBlock" in text:
-        return "no more threads may be made; end some processes, or raise the limit (ulimit -u)"
+        return "no more threads can be started; end some processes, or raise the limit (ulimit -u)"
     return None
 
 
 class AssayError(Exception):
-    """Base of what a caller may want to catch."""
+    """Base of all errors that a caller may want to catch."""
 
     exit_code = COULD_NOT_RUN
 
 
 class InputError(AssayError):
-    """The user can mend it by editing a file or a flag."""
+    """The user can fix it by editing a file or a flag."""
 
     exit_code = BAD_INPUT
 
 
 class PlanError(InputError):
-    """The Plan asks for what cannot be."""
+    """The Plan is not possible."""
 
 
 class FrontEndError(InputError):
-    """A load file or command line cannot be read as meant."""
+    """A load file or command line cannot be read as intended."""
 
     def __init__(self, source: str, line: int | None, text: str) -> None:
         """Put `source:line:` in front of the text."""
@@ -88,11 +88,11 @@ class FrontEndError(InputError):
 
 
 class RunError(AssayError):
-    """The machine said no."""
+    """The system refused."""
 
 
 class BundleError(AssayError):
-    """The run is not there, or is not what its manifest says."""
+    """The run is not there, or does not match its manifest."""
 
     exit_code = BAD_INPUT
 

@@ -1,6 +1,6 @@
-"""The event stream: what happened, as the engine wrote it.
+"""Define the event stream: what happened, as the engine wrote it.
 
-One JSON object a line; the Rust twin is `engine/src/events/`, which says what each field means where the name does not.
+One JSON object a line; the Rust twin is `engine/src/events/`, which describes what each field means where the name does not.
 `t_ns` is nanoseconds of CLOCK_MONOTONIC since `Hello`. Counters of host and workers are running totals; operations, bytes
 and histograms of an interval are that interval's own, and sum to the phase's totals exactly.
 """
@@ -21,7 +21,7 @@ class StreamPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class _Event(StreamPart, kw_only=True, tag_field="event", tag=snake_case):
-    """Base of the lines of the stream; `t_ns` says when, 0 for Hello."""
+    """Base of the lines of the stream; `t_ns` is the time, 0 for Hello."""
 
 
 class EngineFacts(StreamPart, kw_only=True):
@@ -54,7 +54,7 @@ class ClockFacts(StreamPart, kw_only=True):
 
 
 class Capabilities(StreamPart, kw_only=True):
-    """What kernel and privileges allow; `notes` says why something is missing."""
+    """What kernel and privileges allow; `notes` explains why something is missing."""
 
     io_uring: bool
     cachestat: bool
@@ -81,7 +81,7 @@ class Moment(enum.Enum):
 
 
 class Buckets(StreamPart, kw_only=True):
-    """Sparse histogram; `analysis/histogram.py` says what values an index stands for."""
+    """Sparse histogram; `analysis/histogram.py` describes what values an index represents."""
 
     index: tuple[int, ...]
     count: tuple[int, ...]
@@ -135,7 +135,7 @@ class StoppedBy(enum.Enum):
 
     TIME = "time"
     STEADY = "steady"
-    """Told to end before its longest time, because the rate was steady."""
+    """Asked to end before its longest time, because the rate was steady."""
     OPS = "ops"
     BYTES = "bytes"
     PASSES = "passes"
@@ -169,7 +169,7 @@ class Arrivals(StreamPart, kw_only=True):
     unissued: int
     """Never issued: they are in no histogram."""
     rate_per_s: float | None = None
-    """Arrivals per second over all workers, as they were scheduled; None: of an engine that did not tell."""
+    """Arrivals per second over all workers, as they were scheduled; None: from an engine without it."""
 
 
 class CachedFirst(StreamPart, kw_only=True):
@@ -227,7 +227,7 @@ class Corruption(StreamPart, kw_only=True):
 
 
 class Severity(enum.Enum):
-    """What something does to the numbers: it explains them, limits what they say, moves them, or forbids their use."""
+    """What something does to the numbers: it explains them, limits what they mean, moves them, or forbids their use."""
 
     NOTE = "note"
     WEAK = "weak"
@@ -254,7 +254,7 @@ class Outcome(enum.Enum):
 
 
 class Hello(_Event, kw_only=True):
-    """First line: who speaks, on what, by which clock."""
+    """First line: engine, machine and clock."""
 
     schema: str
     engine: EngineFacts
@@ -372,7 +372,7 @@ class Paused(_Event, kw_only=True):
     """When it went on."""
     phase_index: int
     begun_ns: int
-    """When it was last seen at work. This clock stands still while a machine is suspended."""
+    """When it was last seen at work. This clock stops while a machine is suspended."""
     paused_ns: int
     """For how long at least; waits for a busy CPU are not in it."""
 
@@ -418,7 +418,7 @@ class Warning(_Event, kw_only=True):  # noqa: A001 - the name of the line in the
     phase_index: int | None
     id: str
     severity: Severity = Severity.WARNING
-    """The first engines did not say; then it is taken to move the numbers."""
+    """Absent in the first engines; then it is taken to change the results."""
     text: str
     cure: str = ""
 

@@ -1,4 +1,4 @@
-"""From a Plan to an answer and an exit code: run, seal, read, assess, print, write the report.
+"""Run a Plan to its answer and exit code: run, seal, read, assess, print, write the report.
 
 Here the parts are put together. `session` imports this module after every check of the user's words. Importing it imports
 polars, numpy, analysis and the display: all of them before the engine starts, and none while it measures.
@@ -24,9 +24,9 @@ from assay.cluster.relay import period_s
 from assay.console import console
 from assay.errors import MEASURED, NOT_TRUSTED, AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import ENCRYPTED_FACT, Fact
+from assay.live.analysis_progress import document_with_progress
 from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
-from assay.live.judging_told import document_told
 from assay.live.line_sink import line_sink
 from assay.live.several import SeveralDisplays
 from assay.live.silent import SilentDisplay
@@ -35,7 +35,7 @@ from assay.plan import Plan
 from assay.report.head import Head, head_of
 from assay.report.kept_answers import KeptAnswer, keep_answer
 from assay.report.over_repeats import shown_results
-from assay.report.text import render, render_answer, render_beside
+from assay.report.text import render, render_answer, render_stderr_notes
 from assay.results import Document, to_json
 from assay.running.carrying_out import Display, run_plan
 from assay.running.stopping import Stopped
@@ -78,7 +78,7 @@ class Execution:
     def run(
         self, plan: Plan, connection: Connection | None, source_text: str | None, facts: Sequence[Fact]
     ) -> tuple[RunBundle, AssayError | None]:
-        """Measure, here or with a crew, and keep it."""
+        """Measure on this machine or with clients, and keep the run."""
         if connection is None or self._clients is None:
             return run_plan(
                 plan,
@@ -97,7 +97,7 @@ class Execution:
             share=self._clients.share or Share.OWN,
             on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
-            listener=AsOne(lambda beside: self._display(plan, beside), Settling(plan), period_s=period_s),
+            listener=AsOne(lambda stderr_note: self._display(plan, stderr_note), Settling(plan), period_s=period_s),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
@@ -141,33 +141,33 @@ class Execution:
             )
         return exit_code
 
-    def _display(self, plan: Plan, beside: Callable[[], str] | None = None) -> Display:
+    def _display(self, plan: Plan, stderr_note: Callable[[], str] | None = None) -> Display:
         """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
         is_terse = registry.maker(plan) is not None
-        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside, is_terse=is_terse)
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(stderr_note, is_terse=is_terse)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
-        judged = document(run) if self._quiet else document_told(run)
-        head = head_of(judged, run)
-        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
+        outcome = document(run) if self._quiet else document_with_progress(run)
+        head = head_of(outcome, run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=outcome, head=head))
         output = registry.output(run)
-        report = self._write_report(run, judged) if self._report and error is None else None
+        report = self._write_report(run, outcome) if self._report and error is None else None
         if self._json:
-            sys.stdout.write(f"{to_json(judged)}\n")
+            sys.stdout.write(f"{to_json(outcome)}\n")
             sys.stdout.flush()
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            self._say_beside(judged, head, output, report)
+            self._print_stderr_notes(outcome, head, output, report)
         elif self._quiet:
-            render_answer(judged, head, console())
+            render_answer(outcome, head, console())
             sys.stdout.flush()
-        elif judged.results or error is None:
-            render(judged, head, console(), html=report)
+        elif outcome.results or error is None:
+            render(outcome, head, console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
             if has_outputs:
@@ -177,14 +177,14 @@ class Execution:
                     f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
-        code = judged.run.exit_code if self._is_strict else code_of_tool(judged)
-        return code or self._code_of_trust(judged)
+        code = outcome.run.exit_code if self._is_strict else code_of_tool(outcome)
+        return code or self._code_of_trust(outcome)
 
-    def _code_of_trust(self, judged: Document) -> int:
+    def _code_of_trust(self, outcome: Document) -> int:
         """Give 1 where results are trusted less than was asked for, and print how many."""
         if self._require_trust is None:
             return MEASURED
-        results = shown_results(sums_of(judged))
+        results = shown_results(sums_of(outcome))
         accepted = {TrustLevel.YES} | ({TrustLevel.WEAK} if self._require_trust == TrustLevel.WEAK else set())
         below = sum(result.trust.level not in accepted for result in results)
         if results and not below:
@@ -192,20 +192,20 @@ class Execution:
         sys.stderr.write(f"--require-trust {self._require_trust}: {below} of {len(results)} results are trusted less\n")
         return NOT_TRUSTED
 
-    def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
-        """Say on standard error what stands beside a tool's own output."""
+    def _print_stderr_notes(self, outcome: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
+        """Print findings and answer on standard error, next to a tool's own output."""
         sys.stderr.write(output.brief())
         if self._quiet:
-            render_answer(judged, head, console(stderr=True))
+            render_answer(outcome, head, console(stderr=True))
             return
-        render_beside(judged, head, console(stderr=True), html=report)
+        render_stderr_notes(outcome, head, console(stderr=True), html=report)
 
-    def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
+    def _write_report(self, run: RunRecord, outcome: Document) -> Path | None:
         try:
             from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
 
-            of_tool = registry.figures(run, judged)
-            return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
+            of_tool = registry.figures(run, outcome)
+            return write_html(run, outcome, self._runs / f"{run.run_id}.html", of_tool=of_tool)
         except (RunError, InputError) as missing:
             sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")
             return None

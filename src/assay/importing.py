@@ -1,4 +1,4 @@
-"""What another tool printed becomes runs that are marked as foreign: one for each machine that the text tells apart."""
+"""Convert what another tool printed to foreign runs: one per machine in the text."""
 
 import hashlib
 import os
@@ -24,12 +24,12 @@ MOST_KEPT_BYTES: Final = 512 << 20
 
 
 def originals(file: str, tool: str | None = None, timezone: str | None = None) -> list[Original]:
-    """Read a file, and say of what it has results.
+    """Read a file, and return the sources of its results.
 
     Args:
         file: Its path.
         tool: Name of the format; None: it is found out.
-        timezone: Name of the zone of times that are given without one; None: nobody says.
+        timezone: Name of the zone of times that are given without one; None: not given.
 
     Raises:
         InputError: it is not there, cannot be read, or is in no format that is known.

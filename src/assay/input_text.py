@@ -1,4 +1,4 @@
-"""What text does a file hold that a user names: a load file, a file of commands?
+"""Read the text of a file that a user names: a load file, a file of commands.
 
 Whoever wrote it may be somebody else: no more is read than anybody writes, and nothing that never ends or that waits for
 others. A pipe that the caller handed on (standard input, a shell's `<(...)`) is read; one that lies in a directory is not.
@@ -39,7 +39,7 @@ def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bo
         path: Its path.
         what: What it is to the user, such as `load file`.
         most_bytes: What it may have.
-        follows: Whether a link is followed; not where a file that somebody else wrote names the path.
+        follows: Whether a link is followed; not where a file that another user wrote names the path.
 
     Raises:
         FileNotFoundError: It is not there.

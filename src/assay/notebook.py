@@ -1,4 +1,4 @@
-"""Runs and comparisons in a notebook or a script: `assay.load("last")`, `assay.compare("tag:before", "tag:after")`.
+"""Load runs and comparisons in a notebook or script: `assay.load("last")`, `assay.compare("tag:before", "tag:after")`.
 
 Tables are polars frames with the columns and units of `assay export` (docs/reference/tables.md). Charts show themselves in
 Jupyter, and are Vega-Lite for all else. What is wrong is an `AssayError`, with the words that the command line has for it.
@@ -18,7 +18,7 @@ from assay.analysis.histogram import shares_at_most
 from assay.analysis.record import RunRecord, read
 from assay.analysis.set_views import sums_of
 from assay.bundle.catalog import open_run, resolve, runs_directory
-from assay.bundle.damage import damage_told
+from assay.bundle.damage import report_damage
 from assay.bundle.run_sets import run_set
 from assay.compare.arms import Arm
 from assay.compare.comparison import DEFAULT_EFFECT, Comparison, Row
@@ -29,7 +29,7 @@ from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.comparison.compared_runs import ComparedSide, letter_of, read_sides
 from assay.report.comparison.comparison_figures import comparison_figures
 from assay.report.comparison.comparison_page import write_comparison
-from assay.report.comparison.comparison_words import answer_lines, reason_told
+from assay.report.comparison.comparison_words import answer_lines, reason_text
 from assay.report.comparison.comparison_workbook import comparison_sheets, write_comparison_workbook
 from assay.report.export import PictureFormat, all_figures, render
 from assay.report.figure import Figure
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _VEGA_LITE = f"application/vnd.vegalite.v{vega_lite.VERSION.split('.', maxsplit=1)[0]}+json"
 _COMPARED = Path("one of the runs that are compared")
-"""Stands for the run in what is said of a damaged one."""
+"""Names the run in messages about a damaged one."""
 _SERIES = ("latency", "response")
 _VERDICTS = {
     "label": pl.String(), "title": pl.String(), "trust": pl.String(), "reasons": pl.String(), "measures": pl.String(),
@@ -100,7 +100,7 @@ class Drawing:
         return write_whole(file, render(self._figure, picture))
 
     def __repr__(self) -> str:
-        """Say what it shows."""
+        """Return a summary."""
         return f"<Drawing {self.title!r}>"
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class LoadedRun:
     def record(self) -> RunRecord:
         """What was recorded; raises BundleError where the run is damaged."""
         bundle = open_run(str(self._folder), self._runs)
-        with damage_told(bundle.path):
+        with report_damage(bundle.path):
             return read(bundle)
 
     @functools.cached_property
@@ -140,7 +140,7 @@ class LoadedRun:
         """What `assay show --json` prints; raises BundleError where the run is damaged."""
         if kept := kept_answer(self._folder, self._runs):
             return kept.document
-        with damage_told(self._folder):
+        with report_damage(self._folder):
             return document(self.record)
 
     @property
@@ -207,12 +207,12 @@ class LoadedRun:
     @functools.cached_property
     def charts(self) -> Mapping[str, Drawing]:
         """Every chart of the report, by its name."""
-        with damage_told(self._folder):
+        with report_damage(self._folder):
             return _drawings(all_figures(self.record, self.document))
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report, and give the path; raises InputError and RunError."""
-        with damage_told(self._folder):
+        with report_damage(self._folder):
             return write_html(self.record, self.document, Path(path))
 
     def save_xlsx(self, path: str | Path) -> Path:
@@ -253,7 +253,7 @@ class LoadedComparison:
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """What is better by how much, or why nothing can be said, in sentences."""
+        """What is better by how much, or why there is no verdict, in sentences."""
         return tuple(
             itertools.chain.from_iterable(
                 answer_lines(self.comparison, against, letter_of(place))
@@ -280,12 +280,12 @@ class LoadedComparison:
     @functools.cached_property
     def charts(self) -> Mapping[str, Drawing]:
         """Every chart of the comparison's page, by its name."""
-        with damage_told(_COMPARED):
+        with report_damage(_COMPARED):
             return _drawings(comparison_figures(self.comparison, self._sides))
 
     def save_html(self, path: str | Path) -> Path:
         """Write the page, and give the path; raises InputError and RunError."""
-        with damage_told(_COMPARED):
+        with report_damage(_COMPARED):
             return write_comparison(self.comparison, self._sides, (), Path(path))
 
     def save_xlsx(self, path: str | Path) -> Path:
@@ -384,7 +384,7 @@ def _rows(place: int, rows: Iterable[Row]) -> Iterator[tuple[object, ...]]:
         low, high = row.interval or (None, None)
         yield (
             letter_of(place), row.label, row.title, row.metric, row.unit, row.a.median, len(row.a.values), row.b.median,
-            len(row.b.values), row.ratio, low, high, row.p, row.verdict.value, reason_told(row, letter_of(place)),
+            len(row.b.values), row.ratio, low, high, row.p, row.verdict.value, reason_text(row, letter_of(place)),
         )  # fmt: skip
 
 

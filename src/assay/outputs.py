@@ -1,4 +1,4 @@
-"""Opening what a user wants written, where others may have put a link in the way.
+"""Open files that a user wants written, where another user may have put a link in the way.
 
 Root can be made to write anywhere through a link. So a link on the way to a folder is followed only where nobody but this
 user and root can have put it there, and a link at the place itself never. The way is gone along from open folder to open
@@ -66,7 +66,7 @@ def check_output(path: Path) -> None:
 
 
 def _opened(at: Path, path: Path) -> tuple[BinaryIO, bool]:
-    """Open a file in an open folder, and say whether it was made for that."""
+    """Open a file in an open folder, and report whether it was created."""
     for _ in range(_TRIES):
         with contextlib.suppress(FileExistsError):
             return os.fdopen(os.open(at, _MAKE, 0o666), "wb"), True

@@ -1,4 +1,4 @@
-"""How does text that others wrote leave Assay? One function for each kind of output.
+"""Escape text that others wrote, before Assay prints it: one function per kind of output.
 
 Names, titles, notes, errors, facts and models of devices come from files, machines and people that nobody has looked at.
 What a terminal, a browser or a spreadsheet would obey instead of showing is replaced by U+FFFD: control characters (C0 but
@@ -48,7 +48,7 @@ def json_text(encoded: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Give a text for a cell of a CSV line whose format knows no quotes: one cell, and no formula."""
+    """Give a text for a cell of a CSV line whose format has no quotes: one cell, and no formula."""
     return spreadsheet_text(re.sub(r"[,;\"\t\n]", " ", plain(text)).strip())
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that nobody but this user and root can change, and the one walk that finds out.
+"""Check that nobody but this user and root can change files and folders.
 
 Environment variables name folders, and a variable may name a folder of another user: sudo can keep the environment. So a
 path is walked from the root by descriptors, and each step is looked at after it was opened. A step is safe where it belongs
@@ -32,7 +32,7 @@ _MOST_LINKS: Final = 40
 
 
 class NotOwnError(InputError):
-    """Somebody else can have changed what is there; the text says who, and the cure."""
+    """Somebody else can have changed what is there; the text names who, and the cure."""
 
     def __init__(self, reason: str, cure: str) -> None:
         """Of a path, with why it is not taken."""
@@ -44,7 +44,7 @@ class NotOwnError(InputError):
 
 
 class Last(enum.Enum):
-    """What the end of a way has to be, beside what all on the way have to."""
+    """Conditions for the end of a path, in addition to those for all of it."""
 
     ANY = enum.auto()
     """Whatever it is."""
@@ -184,7 +184,7 @@ def _check_last(step: OpenedPlace, last: Last, cure: str) -> None:
 
 
 def safe_folder(path: Path) -> Path:
-    """Give the path of a safe folder without links: nobody else can make it lead elsewhere.
+    """Give the path of a safe folder without links: nobody else can redirect it.
 
     Raises:
         NotOwnError: somebody else can change what is there.
@@ -201,7 +201,7 @@ def check_above(path: Path) -> None:
 
 
 def find_stranger(path: Path) -> str | None:
-    """Name the first part of the way to a file that somebody else could change, with the reason; None: nobody could.
+    """Name the first part of the way to a file that another user could change, with the reason; None: nobody could.
 
     Raises:
         OSError: it is not there, or cannot be looked at.

@@ -1,4 +1,4 @@
-"""Who but this user and root owns a file or folder, or may write to it?
+"""Find who except this user and root owns a file or folder, or may write to it.
 
 A group may write where it adds nobody: root's own, the private one of a user (a umask of 002), and one of the distribution
 that nobody is in, such as `staff`, which writes to /usr/local on Debian. An ACL can name more, and its mask is shown as the

@@ -1,4 +1,4 @@
-"""What did a power meter read, and when? A file of readings that was taken beside a run: CSV with the names of its columns.
+"""Read a file of power-meter readings that was taken during a run: CSV with column names.
 
 One column is `time`: ISO 8601 with its zone, or seconds since 1970. The other is `watts`, or `joules`, a running total;
 where both are there the total is taken, which misses nothing between two readings. Further columns are passed over.

@@ -1,7 +1,7 @@
-"""The result document: what a run measured, for people's programs.
+"""Define the result document: what a run measured, for other programs.
 
 `assay show RUN --json` and every `--json` print one `Document`. It is a contract: fields are added, never renamed. Numbers
-are numbers; what is absent is null, and a finding says why. Rates are per second of the window that the result names.
+are numbers; what is absent is null, and a finding explains why. Rates are per second of the window that the result names.
 """
 
 import msgspec
@@ -38,9 +38,9 @@ class Finding(Part, kw_only=True):
     text: str
     cure: str
     brief: str = ""
-    """A few words, to stand beside the number."""
+    """A few words, to print next to the result."""
     effect: float | None = None
-    """By which share the number may be wrong, or the share of it that this is about; null where nobody can say."""
+    """Share by which the result may be wrong, or share of it that is concerned; null if unknown."""
 
 
 class LatencyNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -87,7 +87,7 @@ class Cache(Part, kw_only=True):
 
 
 class EarlierLevel(Part, kw_only=True):
-    """A stretch of a phase in which the rate stood at one level."""
+    """A part of a phase in which the rate had one level."""
 
     window_s: tuple[float, float]
     """Seconds since the phase began."""
@@ -100,11 +100,11 @@ class Steady(Part, kw_only=True):
 
     verdict: SteadyVerdict
     window_s: tuple[float, float] | None
-    """What was judged, in seconds since the phase began."""
+    """Assessed part, in seconds since the phase began."""
     intervals: int
     """Intervals that the verdict is from."""
     before: tuple[EarlierLevel, ...]
-    """What the rate stood at earlier: in no number."""
+    """Earlier levels of the rate: not part of the result."""
     trend: float | None
     """Share by which the rate rises or falls over the window."""
     period_s: float | None
@@ -122,7 +122,7 @@ class Estimate(Part, kw_only=True):
     half_share: float
     """Half of the interval, by the rate."""
     effective: float
-    """Independent intervals of time that would tell as much of the window; the repeats that count."""
+    """Number of independent time intervals with the same information; or of used repeats."""
 
 
 class LatencyEstimatesNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -173,7 +173,7 @@ class Limiter(Part, kw_only=True):
 
 
 class Efficiency(Part, kw_only=True):
-    """What the number cost: METHOD 4.6. Null: not known, or not to be told apart from other work of the job."""
+    """Cost of the result: METHOD 4.6. Null: unknown, or not separable from other work of the job."""
 
     cpu_seconds_per_gib: float | None
     bytes_per_cpu_second: float | None
@@ -206,7 +206,7 @@ class Result(Part, kw_only=True):
     """One operation of one job in one phase.
 
     Only of a foreign run may `workers`, `queue_depth`, `ops`, `bytes`, `errors`, `seconds` and `window_s` be null: its tool
-    does not say.
+    does not state.
     """
 
     label: str
@@ -276,18 +276,18 @@ class RepeatedNumber(Part, kw_only=True):
 
 
 class RepeatRemark(Part, kw_only=True):
-    """What is to be said of one repeat."""
+    """A remark on one repeat."""
 
     repeat: int
     """From 0, as in the results."""
     kind: str
-    """`left_out` (not to be trusted: in no number), `weak` (it counts, and most others are not weak), `stands_out` (it
+    """`left_out` (not trusted: in no number), `weak` (it counts, and most others are not weak), `stands_out` (it
     counts, and is far from the others)."""
     text: str
 
 
 class Summary(Part, kw_only=True):
-    """A result over its repeats. The repeat is what counts as one: intervals within a repeat say nothing of the next."""
+    """A result over its repeats. The repeat is what counts as one: intervals within a repeat do not predict the next."""
 
     label: str
     """Of the result, without the number of the repeat."""
@@ -334,16 +334,16 @@ class ForeignSource(Part, kw_only=True):
 
     tool: str
     version: str | None
-    """Of the tool; null where its output does not say, as are `machine` and `measured_utc`."""
+    """Of the tool; null if its output has none, as are `machine` and `measured_utc`."""
     machine: str | None
     """What the tool calls the machine, or the column of a table that the results are of."""
     measured_utc: str | None
-    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601."""
+    """When the first of it was measured, as far as the tool reports: its start or its end. ISO 8601."""
     file: ForeignFile
     assumed_zone: str | None = None
-    """Zone that its times were taken to be of, as the tool gives them without one; null: it says the zone, or no time."""
+    """Zone that its times were taken to be of, as the tool gives them without one; null: it has the zone, or no time."""
     zone_is_given: bool = False
-    """Whether whoever imported it said the zone; else UTC was assumed."""
+    """Whether the zone was given at import; else UTC was assumed."""
 
 
 class Run(Part, kw_only=True):
@@ -368,7 +368,7 @@ class Run(Part, kw_only=True):
 
 
 class ThreadCeiling(Part, kw_only=True):
-    """What one thread of the client does at most, in memory: `engine/src/steps/ceilings.rs` says how it is measured."""
+    """What one thread of the client does at most, in memory: `engine/src/steps/ceilings.rs` describes how it is measured."""
 
     name: str
     """`memory_copy_large`, `memory_copy_cached`, `system_call`, `clock_read`, `cached_pread` or `content_fill`."""
@@ -386,9 +386,9 @@ class ClientCeilings(Part, kw_only=True):
     """Whether this run measured them; else an earlier one of the same machine."""
     of_one_thread: tuple[ThreadCeiling, ...]
     link_bytes_per_s: float | None
-    """What the link to the storage carries, as the user says."""
+    """Bandwidth of the link to the storage, as the user states."""
     device_bytes_per_s: float | None
-    """What the devices move at most, as the user says."""
+    """Maximum throughput of the devices, as the user states."""
 
 
 class MarkedLevel(Part, kw_only=True):
@@ -477,10 +477,10 @@ class RunMark(Part, kw_only=True):
 
 
 class SoloShare(Part, kw_only=True):
-    """What is left of the rate of a job when others work beside it: the rate together over the rate alone, in one run."""
+    """Share of its rate that a job keeps while others run: the rate together over the rate alone, in one run."""
 
     result: str
-    """Label of what it did beside others, in the first repeat."""
+    """Label of its result together with others, in the first repeat."""
     solo: str
     """Label of what the same job did alone."""
     share: float
@@ -497,14 +497,14 @@ class SoloShare(Part, kw_only=True):
 
 
 class ClockError(Part, kw_only=True):
-    """How a client's clock stood to that of the leader, as it was read before the first phase and after each."""
+    """Offset of a client's clock from that of the leader, read before the first phase and after each."""
 
     offset_ns: int
     """The client's CLOCK_MONOTONIC minus the leader's, at the first reading."""
     bound_ns: int
     """No reading is wrong by more: half the round trip of the slowest."""
     drift_ppm: float | None
-    """What it gains on the leader's; null: fewer than two readings, or less than their bounds allow to tell."""
+    """What it gains on the leader's; null: fewer than two readings, or less than their bounds."""
 
 
 class WayToClient(Part, kw_only=True):
@@ -516,7 +516,7 @@ class WayToClient(Part, kw_only=True):
     """What ssh connected to."""
     user: str | None
     needs_file: bool
-    """Whether more was said of it, such as a port, than can be said but in a file of hosts."""
+    """Whether more was given, such as a port, than is possible outside of a file of hosts."""
 
 
 class ClientOfRun(Part, kw_only=True):
@@ -580,7 +580,7 @@ class Straggler(Part, kw_only=True):
     ratio: float
     """Its rate by the median of the others."""
     cause: str
-    """What its own judgement says, in words."""
+    """Evidence from its own results, in words."""
 
 
 class SetOfClients(Part, kw_only=True):
@@ -592,7 +592,7 @@ class SetOfClients(Part, kw_only=True):
     """That it is the sum of."""
     window_s: tuple[float, float] | None
     """That the sum and the rates are of, in seconds since the phase was to begin. Null: there is no sum, because the clients
-    shared too little of the time; each has its own rate, over its own window, and nothing is said of all of them."""
+    shared too little of the time; each has its own rate, over its own window, and there is no sum."""
     all_at_work_s: tuple[float, float] | None
     """The part of the window in which all of them were at work; null: there was none."""
     rates: tuple[ClientRate, ...]
@@ -614,9 +614,9 @@ class Document(Part, kw_only=True):
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
     marks: tuple[RunMark, ...] = ()
-    """When something happened, as the user says or the analysis found, with what was before, during and after it."""
+    """Marks of the user and of the analysis, with the levels before, during and after them."""
     solo_shares: tuple[SoloShare, ...] = ()
-    """Of each job that worked beside others and, in another phase, alone."""
+    """For each job that ran with others and, in another phase, alone."""
     clients: tuple[ClientOfRun, ...] = ()
     """Empty: one client, this machine. Then so are the two below."""
     starts: tuple[StartOfPhase, ...] = ()
@@ -626,7 +626,7 @@ class Document(Part, kw_only=True):
 
 
 def moves_data(result: Result) -> bool:
-    """Whether its operations move data, as far as is known: their rate is IOPS, that of others ops/s."""
+    """Whether its operations move data, as far as known: their rate is IOPS, that of others ops/s."""
     return bool(result.throughput_bytes_per_s or result.bytes)
 
 

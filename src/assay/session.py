@@ -1,4 +1,4 @@
-"""What a measuring command does with its Plans: refuse what cannot be measured, then hand the rest to `execution`.
+"""Run the Plans of a measuring command: refuse what cannot be measured, then call `execution`.
 
 This module is light to import. It imports `execution` after the last check and before the engine starts: `execution` imports
 polars and numpy. That takes longer than any check, must not happen while the engine measures, and can end the program
@@ -56,13 +56,14 @@ class Session:
             argv: The command line, for the record.
             runs: Where runs are kept; None: the usual place.
             json: Print the result document, and nothing else, on standard output.
-            report: Write an HTML report beside the run.
+            report: Write an HTML report next to the run.
             quiet: Show no progress, and of the answer its last lines alone.
             is_strict: Whether a number that must not be used makes the exit code 1; else only what failed does.
             require_trust: `weak` or `yes`: a result that is trusted less makes the exit code 1; None: none does.
             wait_quiet: How long to wait at most until the machine is at rest, as a time; None: not at all.
             remarks: What the user calls the runs.
-            live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
+            live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes to standard
+                error.
             clients: Who measures; None: this machine alone.
 
         Raises:
@@ -99,8 +100,8 @@ class Session:
         from assay.cluster.gathering import connect  # noqa: PLC0415 - one machine needs none of it
 
         lines = StatusLines(sys.stderr)
-        tell, progress = (_ignore, _ignore) if self._quiet else (lines.tell, lines.progress)
-        with contextlib.closing(lines), connect(self._clients, tell, progress) as connection:
+        write_line, progress = (_ignore, _ignore) if self._quiet else (lines.write_line, lines.progress)
+        with contextlib.closing(lines), connect(self._clients, write_line, progress) as connection:
             self._connection = connection
             try:
                 yield connection
@@ -110,13 +111,13 @@ class Session:
     def measure(
         self, plan: "Plan", *, source_text: str | None = None, facts: "Sequence[Fact]" = (), has_outputs: bool = True
     ) -> int:
-        """Run the Plan and print the answer: of a tool its own output, with what it could not say on standard error.
+        """Run the Plan and print the answer: of a tool its own output, and the rest on standard error.
 
         Args:
             plan: What to do.
             source_text: The load file as it was read, where there is one.
             facts: Facts beyond those of the host.
-            has_outputs: Whether the files are written that a tool's words name; else it is said where they can be had.
+            has_outputs: Whether the files are written that a tool's words name; else a message names where they can be had.
 
         Returns the exit code; raises what ended the run early after printing what there is.
         """
@@ -147,10 +148,10 @@ class Session:
             live_json=self._live_json,
             clients=self._clients,
         )
-        beside = (
+        output_context = (
             contextlib.redirect_stdout(sys.stderr) if self._live_json == STANDARD_OUTPUT else contextlib.nullcontext()
         )
-        with waiting.told(self._runs), beside:
+        with waiting.warn_if_blocked(self._runs), output_context:
             if newest := later_run(self._runs):
                 sys.stderr.write(
                     f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
@@ -164,8 +165,10 @@ class Session:
     def _wait(self, plan: "Plan", most_s: float) -> None:
         lines = StatusLines(sys.stderr)
         with contextlib.closing(lines):
-            wait_for_rest(directories(plan).values(), most_s, lines.tell, _ignore if self._quiet else lines.progress)
+            wait_for_rest(
+                directories(plan).values(), most_s, lines.write_line, _ignore if self._quiet else lines.progress
+            )
 
 
 def _ignore(_: str) -> None:
-    """Tell nothing."""
+    """Print nothing."""

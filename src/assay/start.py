@@ -1,4 +1,4 @@
-"""Where the program begins: it listens for signals before it loads what it is made of, which takes longer than some runs."""
+"""Start the program: handle signals before the rest is loaded, which takes longer than some runs."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""By which word does the JSON of Plan and events name a type?"""
+"""Choose the word by which the JSON of Plan and events names a type."""
 
 
 def snake_case(name: str) -> str:

@@ -1,8 +1,8 @@
-"""Where does a target lie, which folder there is Assay's, and is there room?
+"""Locate a target and Assay's folder in it, and check for room.
 
 A target's address is a URI. `file:///absolute/directory` is the only scheme with a directory of this machine: it is
-percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. Which other schemes there are is the
-engine's to say.
+percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. The engine defines the other
+schemes.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ DATA_FOLDER: Final = "assay-data"
 CLIENT_FOLDERS: Final = "assay-clients"
 """Folder in a target's directory that has the folders in which clients of one run each have a data folder."""
 MARK: Final = ".assay-set.json"
-"""File by which the engine knows a file set of its own."""
+"""File by which the engine recognises a file set of its own."""
 LOCK: Final = ".assay-lock"
-"""File in the data folder that a run holds locked; it says whether Assay made the folder."""
+"""File in the data folder that a run holds locked; it records whether Assay made the folder."""
 
 _LARGEST_MARK_BYTES = 1 << 20
 
@@ -46,7 +46,7 @@ _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def of_directory(name: str, directory: Path) -> Target:
     """Make the target of a directory."""
-    return Target(name=name, uri=(directory if _elsewhere.get() else directory.resolve()).as_uri())
+    return Target(name=name, uri=(directory if _are_remote.get() else directory.resolve()).as_uri())
 
 
 def directory_of(target: Target) -> Path | None:
@@ -82,21 +82,21 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
-_elsewhere = contextvars.ContextVar("elsewhere", default=False)
+_are_remote = contextvars.ContextVar("remote_directories", default=False)
 
 
 @contextlib.contextmanager
-def elsewhere() -> Iterator[None]:
+def remote_directories() -> Iterator[None]:
     """While this is entered, directories are those of other machines: they are taken by their names, and looked at there."""
-    before = _elsewhere.set(True)
+    before = _are_remote.set(True)
     try:
         yield
     finally:
-        _elsewhere.reset(before)
+        _are_remote.reset(before)
 
 
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
-"""Answers that say nothing of the directory."""
+"""Errors that are not about the directory."""
 _NO_STORAGE = frozenset(
     {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf"}
 )
@@ -104,10 +104,10 @@ _NO_STORAGE = frozenset(
 
 
 def check_directory(directory: Path | str) -> Path:
-    """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if nobody can tell."""
+    """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if that is unknown."""
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
-    if _elsewhere.get():
+    if _are_remote.get():
         return _named(Path(directory))
     try:
         resolved = Path(directory).resolve(strict=True)
@@ -226,7 +226,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         if needed_bytes > self.usable_bytes:
             raise RunError(
                 f"{format_bytes(needed_bytes)} are needed, but only {format_bytes(self.usable_bytes)} are free in "
-                f"{self.directory} beside the reserve of {format_bytes(self.reserve_bytes)}. Nothing was written; {cure}, "
+                f"{self.directory} above the reserve of {format_bytes(self.reserve_bytes)}. Nothing was written; {cure}, "
                 "or free some space"
             )
         if self.free_inodes is not None and needed_inodes > self.free_inodes:
@@ -239,13 +239,13 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 def room(directory: Path, *, reserve_bytes: int) -> Room:
     """Look how much room there is in a directory; raises RunError where nobody can write there.
 
-    Of a directory `elsewhere` it is not known here: the engines there look.
+    Of a directory `remote_directories` it is not known here: the engines there look.
     """
-    if _elsewhere.get():
+    if _are_remote.get():
         return Room(directory=directory, free_bytes=_UNKNOWN_BYTES, free_inodes=None, reserve_bytes=0)
     system = os.statvfs(directory)
     if system.f_flag & os.ST_RDONLY:
-        # Some say then that nothing is free, which is no reason to make room.
+        # Some report then that nothing is free, which is no reason to make room.
         raise RunError(f"{directory} is on a read-only file system; mount it read-write or name another directory")
     return Room(
         directory=directory,
@@ -275,7 +275,7 @@ def laid_out(plan: Plan) -> Iterator[Need]:
         # What is there may serve, and is no more data.
         and (one.reuse is Reuse.NEVER or not set_folder(plan, one).exists())
     }
-    if len(sizes) < 2:  # of one the engine says more
+    if len(sizes) < 2:  # for one the engine reports more
         return
     there: set[str] = set()
     held, most = Counter[Path](), Counter[Path]()
@@ -297,7 +297,7 @@ def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
     Raises:
         RunError: as for `Room.require`.
     """
-    if _elsewhere.get():
+    if _are_remote.get():
         return  # the engines there look
     of_device: dict[str, Need] = {}
     for need in needs:

@@ -1,4 +1,4 @@
-"""Sizes, times and numbers: what people write, and how every view prints them.
+"""Parse and format sizes, times and numbers.
 
 Sizes are binary: `4KiB`, `4 KiB`, `1.5GiB`, `512B`, `4096`, and by one letter as fio, dd, iozone and elbencho read them:
 `4k` and `4K` are 4 KiB, `256M` is 256 MiB. `4KB` and `1MB` mean 1000 to one tool and 1024 to the next, so they are refused
@@ -32,7 +32,7 @@ SECONDS_PER_UNIT: Final = {
 
 ABSENT: Final = "n/a"
 
-_MOST_LETTERS: Final = 40
+_MOST_CHARACTERS: Final = 40
 """Of a number with its unit; longer ones are no quantity of this world, and slow to read."""
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 _PRINTED_ENERGIES: Final = ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
@@ -45,7 +45,7 @@ def parse_bytes(text: str) -> int:
     """Read a size in bytes, exactly.
 
     Raises:
-        InputError: not a size, an ambiguous unit, or no whole number of bytes; the text says which spelling is right.
+        InputError: not a size, an ambiguous unit, or no whole number of bytes; the message has the right spelling.
     """
     number, unit = _split(text, "a size such as 4KiB, 4k, 1.5GiB or 4096")
     name = _binary_unit(unit)
@@ -59,7 +59,7 @@ def parse_bytes(text: str) -> int:
 
 def spell_out(text: str) -> str:
     """Write a size of one letter with its unit in full (`256M` as `256MiB`); any other text stays as it is."""
-    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_LETTERS else None
+    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_CHARACTERS else None
     name = _binary_unit(match[2]) if match and len(match[2]) == 1 else None
     return f"{match[1]}{name}" if match and name else text
 
@@ -176,8 +176,8 @@ def format_share(share: float | None) -> str:
 
 
 def _split(text: str, wanted: str) -> tuple[Fraction, str]:
-    if len(text) > _MOST_LETTERS:
-        raise InputError(f"'{text[:_MOST_LETTERS]}...' has {len(text)} letters; write {wanted}")
+    if len(text) > _MOST_CHARACTERS:
+        raise InputError(f"'{text[:_MOST_CHARACTERS]}...' has {len(text)} characters; write {wanted}")
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f"'{text}' is not {wanted}")
@@ -185,7 +185,7 @@ def _split(text: str, wanted: str) -> tuple[Fraction, str]:
 
 
 def _unit_text(text: str, number: Fraction, unit: str) -> str:
-    """Say what `4KB` may mean, or that a word is no unit."""
+    """Describe what `4KB` may mean, or report an unknown unit."""
     letter = unit[0].upper()
     if letter not in _BY_LETTER or unit[1:].lower() != "b":
         return f"'{text}': '{unit}' is not a unit of size; use one of {', '.join(BYTES_PER_UNIT)}"

@@ -1,23 +1,23 @@
-"""The closed lists of words that a number is judged in."""
+"""Define the verdicts on results: closed lists of words."""
 
 import enum
 
 
 class TrustLevel(enum.StrEnum):
-    """May a number be used?"""
+    """Whether a result may be used."""
 
     YES = "yes"
     WEAK = "weak"
-    """It is true, but of too little, too uncertain, or not of what one may take it for."""
+    """True, but from too few samples, too uncertain, or of something else than it seems."""
     NO = "no"
 
 
 class ServedBy(enum.StrEnum):
-    """What a number is a number of."""
+    """What served the operations of a result."""
 
     STORAGE = "storage"
     VIRTUAL_DISK = "virtual_disk"
-    """The disk as a virtual machine sees it: storage or its host's memory, which cannot be told apart from here."""
+    """The disk of a virtual machine: storage or memory of its host, which the guest cannot distinguish."""
     SERVER = "server"
     """A server, or another program, as a whole: its storage or its memory."""
     PAGE_CACHE = "page_cache"
@@ -30,29 +30,29 @@ class ServedBy(enum.StrEnum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Name it for people."""
         return _WORDS.get(self, self.value.replace("_", " "))
 
     @property
     def is_past_memory(self) -> bool:
-        """Whether this machine's memory had no part in it."""
+        """Whether this machine's memory took no part."""
         return self in {ServedBy.STORAGE, ServedBy.VIRTUAL_DISK, ServedBy.SERVER}
 
 
 class SharedStorage(enum.StrEnum):
-    """What a load has in common with another that works at the same time."""
+    """What a load shares with another one that runs at the same time."""
 
     TARGET = "target"
     DEVICE = "device"
-    """Their targets are two, and a block device serves both."""
+    """Different targets on the same block device."""
     NONE = "none"
-    """No block device serves both."""
+    """No block device in common."""
     UNKNOWN = "unknown"
-    """Their targets are two, and it is not known which devices serve them."""
+    """Different targets, and unknown devices."""
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Name it for people."""
         return _SHARED_WORDS[self]
 
 
@@ -65,7 +65,7 @@ _SHARED_WORDS = {
 
 
 class SteadyVerdict(enum.StrEnum):
-    """Whether a series came to a level and stayed there."""
+    """Whether a series reached a level and stayed there."""
 
     STEADY = "steady"
     DRIFTING = "drifting"
@@ -75,25 +75,25 @@ class SteadyVerdict(enum.StrEnum):
 
 
 class RecoveryVerdict(enum.StrEnum):
-    """Whether a rate came back to the level that it had before a mark."""
+    """Whether a rate returned to its level before a mark."""
 
     RECOVERED = "recovered"
     NOT_RECOVERED = "not_recovered"
     UNMOVED = "unmoved"
     """It never left that level."""
     TOO_SHORT = "too_short"
-    """Too few samples came after the mark to tell."""
+    """Too few samples after the mark."""
 
 
 class ScheduleVerdict(enum.StrEnum):
-    """Whether the arrivals of an open loop were served as they came."""
+    """Whether an open loop kept up with its arrivals."""
 
     KEPT_UP = "kept_up"
     FELL_BEHIND = "fell_behind"
 
 
 class Bottleneck(enum.StrEnum):
-    """What a number could not pass."""
+    """What limited a result."""
 
     OFFERED_LOAD = "offered_load"
     THROTTLE_CPU = "throttle_cpu"
@@ -110,31 +110,47 @@ class Bottleneck(enum.StrEnum):
     NOT_OBSERVABLE = "not_observable"
     UNKNOWN = "unknown"
 
+    @property
+    def words(self) -> str:
+        """Name it for people: the same in tables, texts and pages."""
+        return _BOTTLENECK_WORDS.get(self, self.value.replace("_", " "))
+
+
+_BOTTLENECK_WORDS = {
+    Bottleneck.THROTTLE_CPU: "CPU throttle",
+    Bottleneck.THROTTLE_IO: "I/O throttle",
+    Bottleneck.CLIENT_CPU_SINGLE: "single client CPU",
+    Bottleneck.CLIENT_CPU_ALL: "all client CPUs",
+    Bottleneck.CPU_CONTENTION: "CPU contention",
+    Bottleneck.DEVICE_SATURATED: "saturated device",
+    Bottleneck.WRITEBACK_DEVICE: "write-back device",
+}
+
 
 class ComparisonVerdict(enum.StrEnum):
-    """What a comparison says of B, held against A."""
+    """Verdict of a comparison of B with A."""
 
     BETTER = "better"
     WORSE = "worse"
     DIFFERENT_SMALL = "different_small"
-    """There is a difference, and it is smaller than what matters."""
+    """The difference is smaller than what matters."""
     EQUIVALENT = "equivalent"
     """Any difference is smaller than what matters."""
     INCONCLUSIVE = "inconclusive"
-    """More runs would tell."""
+    """More runs are needed."""
     INDICATIVE = "indicative"
-    """Too few runs for any interval."""
+    """Too few runs for an interval."""
     NOT_COMPARABLE = "not_comparable"
-    """The two are numbers of different things, or not to be trusted."""
+    """The results are of different things, or not trusted."""
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Name it for people."""
         return {"different_small": "different, but small", "not_comparable": "not comparable"}.get(self, self.value)
 
 
 class Confidence(enum.StrEnum):
-    """How sure a verdict is."""
+    """Confidence of a verdict."""
 
     HIGH = "high"
     MEDIUM = "medium"

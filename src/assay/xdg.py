@@ -1,4 +1,4 @@
-"""Folders of the user by the XDG base directory specification."""
+"""Find the user's folders by the XDG base directory specification."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ def folder(variable: str, default: str) -> Path:
 
     Args:
         variable: Such as `XDG_DATA_HOME`.
-        default: What stands for it where it is not set, such as `~/.local/share`.
+        default: Value if it is not set, such as `~/.local/share`.
 
     Raises:
         InputError: the folder lies in the home of a user who has none, as in many containers, or who is not known.

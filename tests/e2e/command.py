@@ -136,7 +136,7 @@ class Measure:
     folder: Path
 
     def __call__(self, toml_text: str, directory: Path, *args: str, prefix: Sequence[str] = ()) -> dict[str, Any]:
-        """Run a load on a directory; exit code 1 (measured, not to be trusted) counts as measured."""
+        """Run a load on a directory; exit code 1 (measured, not trusted) counts as measured."""
         load = self.folder / "load.toml"
         load.write_text(toml_text)
         done = self.assay("run", load, directory, *args, "--json", prefix=prefix)

@@ -69,7 +69,7 @@ def check_refused(done: "subprocess.CompletedProcess[str]", code: int, said: str
         ('backend = "io_uring"\nqueue_depth = 4294967295', "small.toml:17: phase.job.queue_depth: 4294967295 is out"),
         ("workers = 16385", "small.toml:16: phase.job.workers: 16385 is out of range"),
         ("arrival = { open = 1e12 }", "small.toml:16: phase.job.arrival.open: 1000000000000.0 is out of range"),
-        (f"workers = {'9' * 5000}", "small.toml:16: a word of 5000 letters"),
+        (f"workers = {'9' * 5000}", "small.toml:16: a word of 5000 characters"),
         (f"cpus = {'[' * 3000}{']' * 3000}", "small.toml:16: values are nested more than 40 deep"),
     ],
 )

@@ -100,7 +100,7 @@ def test_what_a_run_measured_is_held_to_what_is_said_of_it(assay: Assay, tmp_pat
 
     # A run that was disturbed decides nothing, and says so.
     for claim, verdict in zip(found[:2], ("supported", "contradicted"), strict=True):
-        assert claim["verdict"] == verdict or "not to be trusted" in claim["sentences"][0]["reason"]
+        assert claim["verdict"] == verdict or "not trusted" in claim["sentences"][0]["reason"]
     assert [claim["verdict"] for claim in found[2:]] == ["not_decidable"] * 3
     reasons = [claim["sentences"][0]["reason"] for claim in found[2:]]
     for reason, told in zip(reasons, ("a unit of time", "the same runs", "no result 'nothing'"), strict=True):
@@ -147,12 +147,12 @@ def test_claims_of_runs_whose_rates_are_known_have_the_verdicts_that_follow(
             assert claim["verdict"] == expected, claim
         elif min(left) > 0:
             # Other programs disturbed some repeats of a tag: the others decide it, or are too few to.
-            assert claim["verdict"] == expected or "not to be trusted" in reason, claim
-            assert "its number is not to be trusted" not in reason, claim
+            assert claim["verdict"] == expected or "not trusted" in reason, claim
+            assert "its number is not trusted" not in reason, claim
         else:
             # No repeat is left, so nothing that names the tag is decided.
             assert claim["verdict"] == "not_decidable", claim
-            assert "not to be trusted" in reason or expected == "not_decidable", claim
+            assert "not trusted" in reason or expected == "not_decidable", claim
 
 
 def measure_quietly(assay: Assay, directory: Path, tag: str, rate: int) -> int:

@@ -41,7 +41,7 @@ box                 -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
 
 
 def bonnie(assay: Assay, *words: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
-    """Run it; on a busy machine a number may be measured and not to be trusted (1)."""
+    """Run it; on a busy machine a number may be measured and not trusted (1)."""
     done = assay("bonnie", *words)
     assert done.returncode in {0, 1}, done.stderr
     return done

@@ -177,7 +177,7 @@ def assert_text(ran: Ran, text: str) -> None:
         assert_rows(found[name], truth, tool)
     for name in sums:
         assert tool.together is not None
-        assert_rows(found[name], tool.together(clients), tool, may_lack=True)
+        assert_rows(found[name], tool.together(clients), tool, optional=True)
         each = len(found[name]) // len(clients[0].phases)
         for index in range(len(clients[0].phases)):
             is_sum = "n/a" not in found[name][index * each : (index + 1) * each]
@@ -187,7 +187,7 @@ def assert_text(ran: Ran, text: str) -> None:
         assert_rows(found[f"{how} of {len(clients)} clients"], rows, tool)
 
 
-def assert_rows(found: Sequence[str], rows: Sequence[Row], tool: Tool, *, may_lack: bool = False) -> None:
+def assert_rows(found: Sequence[str], rows: Sequence[Row], tool: Tool, *, optional: bool = False) -> None:
     """Hold printed numbers against true ones, to the last digit that is printed."""
     truths = [cell for row in (*rows, *tool.closing(rows)) for cell in row.cells]
     assert len(found) == len(truths) > 0
@@ -196,7 +196,7 @@ def assert_rows(found: Sequence[str], rows: Sequence[Row], tool: Tool, *, may_la
         if value is None or truth is None or "++" in printed:
             is_shown = value is not None and "++" not in printed
             assert not is_shown, (number, printed, truth)
-            assert truth is None or may_lack, (number, printed, truth)
+            assert truth is None or optional, (number, printed, truth)
             continue
         scale = UNITS.get(value[2], Decimal(1))
         exponent = Decimal(value[1]).as_tuple().exponent

@@ -26,7 +26,7 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A comparison with planted differences, a hostile name, and a number that is not to be trusted."""
+    """A comparison with planted differences, a hostile name, and a number that is not trusted."""
     comparison, sides = compared(LOADS[:5], names=("before " + HOSTILE, "after"))
     return write_comparison(comparison, sides, (), tmp_path_factory.mktemp("document") / "comparison.html")
 

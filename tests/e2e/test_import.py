@@ -32,7 +32,7 @@ def test_an_imported_file_is_listed_shown_exported_decoded_and_never_done_again(
     assert "ior-easy-write" in assay("decode", "first", check=0).stdout
     for command in (["rerun"], ["report"], ["explain"], ["clean"], ["export", "--charts", str(tmp_path / "charts")]):
         refused = assay(command[0], "first", *command[1:], check=2)
-        assert "is foreign: another tool measured it" in refused.stderr
+        assert "is a foreign run: another tool measured it" in refused.stderr
 
 
 def test_what_is_no_output_of_a_tool_leaves_no_run(assay: Assay, tmp_path: Path) -> None:

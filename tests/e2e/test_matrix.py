@@ -545,7 +545,7 @@ def test_what_a_killed_campaign_made_of_loop_files_is_taken_away(place: Path, as
     assert "removed, which an earlier start left" in undone.stdout
     assert list((place / "loops").iterdir()) == []
     assert mounts_below(place) == []
-    assert assay("matrix", file, "--undo", check=0).stdout == "nothing was left\n"
+    assert assay("matrix", file, "--undo", check=0).stdout == "nothing to undo\n"
     # What was measured until then is a run, and none of the campaign.
     (run,) = json.loads(assay("ls", "--json", check=0).stdout)
     assert (run["state"], run["exit_code"]) == ("sealed", 130)

@@ -85,7 +85,7 @@ def test_a_suite_runs_small_and_leaves_nothing(suite: str, assay: Assay, directo
     }
     assert list(directory.iterdir()) == []
     shown = assay("show", document["run"]["id"], check=0).stdout
-    said = native.said(suites.text(suite), suite)
+    said = native.describe(suites.text(suite), suite)
     assert f"answers  {said.answers}" in shown
     assert f"void if  {said.void_if}" in shown
 

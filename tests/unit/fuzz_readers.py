@@ -17,7 +17,7 @@ from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.chosen import moment
 from assay.bundle.client_set import Role
-from assay.bundle.damage import damage_told
+from assay.bundle.damage import report_damage
 from assay.bundle.kept_marks import MARKS, MOST_MARKS, MarkGiven, add_mark, kept_mark, marks_of, read_marks
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, read_stream
@@ -432,7 +432,7 @@ def bundle_folder(*, is_sealed: bool) -> Path:
 
 def judge(bundle: RunBundle) -> object:
     """Work out what a run measured, as every command does that shows it."""
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         return document(read(bundle))
 
 

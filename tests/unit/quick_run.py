@@ -1,7 +1,7 @@
 """A quick run in memory: eleven results of six seconds, as the engine and the analysis would give them.
 
 Latencies are drawn per interval from known mixtures, so what figures must show is known. One phase stalls completely
-for 0.8 s, one is bimodal, one is not to be trusted, one has hostile text in every name.
+for 0.8 s, one is bimodal, one is not trusted, one has hostile text in every name.
 """
 
 import functools

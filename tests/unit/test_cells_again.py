@@ -18,11 +18,11 @@ from assay.compare.surfaces.cell_runs import CellRuns
 from assay.compare.surfaces.cells_again import (
     OddCell,
     RoundsAgain,
-    judged_again,
     not_again,
     odd_of,
     rounds_again,
     unconfirmed_of,
+    verdict_again,
     with_cells_again,
 )
 from assay.compare.surfaces.landmarks import odd_cells
@@ -96,7 +96,7 @@ def test_new_rounds_are_more_than_the_first_and_enough_for_an_interval(rounds: i
     ],
 )
 def test_a_cell_is_confirmed_by_the_new_runs_alone(ratios: list[float], state: AgainState) -> None:
-    found = judged_again(odd_cell(), alone(ODD, ratios), RoundsAgain(first=len(ratios) - 1, new=len(ratios)))
+    found = verdict_again(odd_cell(), alone(ODD, ratios), RoundsAgain(first=len(ratios) - 1, new=len(ratios)))
 
     assert (found.state, found.why) == (state, "")
     assert (found.first_ratio, found.neighbours_ratio, found.rounds) == (1.5, 1.0, len(ratios))
@@ -106,11 +106,11 @@ def test_a_cell_is_confirmed_by_the_new_runs_alone(ratios: list[float], state: A
 
 def test_a_cell_that_was_too_slow_is_judged_by_the_same_half_way() -> None:
     assert (
-        judged_again(odd_cell(0.5), alone(ODD, [0.5, 0.51, 0.49, 0.5]), RoundsAgain(first=3, new=4)).state
+        verdict_again(odd_cell(0.5), alone(ODD, [0.5, 0.51, 0.49, 0.5]), RoundsAgain(first=3, new=4)).state
         is AgainState.CONFIRMED
     )
     assert (
-        judged_again(odd_cell(0.5), alone(ODD, [1.0, 1.01, 0.99, 1.0]), RoundsAgain(first=3, new=4)).state
+        verdict_again(odd_cell(0.5), alone(ODD, [1.0, 1.01, 0.99, 1.0]), RoundsAgain(first=3, new=4)).state
         is AgainState.NOT_CONFIRMED
     )
 
@@ -128,7 +128,7 @@ def test_new_rounds_that_are_no_more_than_the_first_say_that_the_cell_may_be_as_
     )
     (odd,) = odd_of(compared(arm("a", a), arm("b", b, begin=1), a)[0])
 
-    again = judged_again(odd, compare([arm("a", new_a), arm("b", new_b, begin=1)]), RoundsAgain(first=15, new=3))
+    again = verdict_again(odd, compare([arm("a", new_a), arm("b", new_b, begin=1)]), RoundsAgain(first=15, new=3))
     _, surface = compared(pooled_a, pooled_b, a)
 
     assert {cell.label: cell.ratio for cell in surface.cells}[odd.label] == pytest.approx(0.3, rel=0.02)
@@ -142,7 +142,7 @@ def test_new_rounds_that_are_no_more_than_the_first_say_that_the_cell_may_be_as_
 def test_a_cell_that_failed_after_some_rounds_says_so_beside_what_became_of_it() -> None:
     rounds = RoundsAgain(first=3, new=4, ended_by="side B: the engine ended")
 
-    found = judged_again(odd_cell(), alone(ODD, [1.5, 1.49, 1.51, 1.5]), rounds)
+    found = verdict_again(odd_cell(), alone(ODD, [1.5, 1.49, 1.51, 1.5]), rounds)
     (against,) = with_cells_again(drawn({ODD: 1.5}), {"b": [found]}).against
     words = " ".join(" ".join(surface_lines(against.surfaces[0], 0.03)).split())
 
@@ -152,7 +152,7 @@ def test_a_cell_that_failed_after_some_rounds_says_so_beside_what_became_of_it()
 
 
 def test_a_cell_without_a_new_number_is_not_judged() -> None:
-    found = judged_again(odd_cell(), alone(FARTHER, [1.0, 1.0, 1.0]), RoundsAgain(first=2, new=3))
+    found = verdict_again(odd_cell(), alone(FARTHER, [1.0, 1.0, 1.0]), RoundsAgain(first=2, new=3))
 
     assert (found.state, found.ratio, found.why) == (AgainState.NOT_CHECKED, None, "the new runs have no such number")
 
@@ -184,7 +184,7 @@ def test_a_disturbed_cell_is_put_right_by_runs_that_are_one_more() -> None:
     # Runs of one cell are none of the whole: its mean goes by the five that have all cells, in which it is disturbed.
     assert surface.whole.ratio == pytest.approx(0.3 ** (1 / 35), rel=0.01)
     alone_b = Arm.of("b", again_b.documents)
-    again = judged_again(odd, compare([again_a, alone_b]), RoundsAgain(first=5, new=6))
+    again = verdict_again(odd, compare([again_a, alone_b]), RoundsAgain(first=5, new=6))
     assert again.state is AgainState.NOT_CONFIRMED
     without = unconfirmed_of({"b": [again]})
     assert without == {"b": {odd.label}}
@@ -209,8 +209,8 @@ def test_the_sentences_say_what_was_confirmed_and_what_was_not() -> None:
     found = drawn({ODD: 1.5, FARTHER: 0.4})
     farther, odd = odd_of(found)
     again = [
-        judged_again(farther, alone(FARTHER, [0.4, 0.41, 0.39, 0.4]), RoundsAgain(first=3, new=4)),
-        judged_again(odd, alone(ODD, [1.0, 1.01, 0.99, 1.0]), RoundsAgain(first=3, new=4)),
+        verdict_again(farther, alone(FARTHER, [0.4, 0.41, 0.39, 0.4]), RoundsAgain(first=3, new=4)),
+        verdict_again(odd, alone(ODD, [1.0, 1.01, 0.99, 1.0]), RoundsAgain(first=3, new=4)),
     ]
 
     (against,) = with_cells_again(found, {"b": again}).against

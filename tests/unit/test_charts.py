@@ -376,7 +376,7 @@ def test_a_result_that_is_not_to_be_trusted_is_grey_and_says_so(results: tuple[R
     for i, result in enumerate(results):
         row = rows[i]
         assert (row["ink"] == theme.UNTRUSTED) == (not result.trusted)
-        assert row["title"].endswith("(not to be trusted)") == (not result.trusted)
+        assert row["title"].endswith("(not trusted)") == (not result.trusted)
 
 
 def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Result, ...]) -> None:

@@ -39,7 +39,7 @@ from assay.report.clients.client_words import (
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
 from assay.report.clients.collect_words import collect_words
 from assay.report.clients.own_recordings import OwnRecordings
-from assay.report.clients.told_sums import told_sums
+from assay.report.clients.sum_rows import sum_rows
 from assay.report.explain.row_story import row_story
 from assay.report.explain.story import story
 from assay.report.export import all_figures
@@ -48,7 +48,7 @@ from assay.report.figures import client_rates, clients_figures, fairness, roofli
 from assay.report.figures.client_rates import MOST_CELLS, client_rows, done_by
 from assay.report.head import head_of, head_of_client
 from assay.report.html import page
-from assay.report.in_one_line import came_to
+from assay.report.in_one_line import outcome_of
 from assay.report.limited_by import limit_words
 from assay.report.page import clients_section
 from assay.report.page.clients_section import MOST_ROWS
@@ -381,8 +381,8 @@ def test_a_thousand_clients_take_no_more_lines_than_four(
 def test_a_list_of_runs_counts_sums(four: tuple[RunRecord, Document]) -> None:
     _, document = four
 
-    assert came_to(document).trust == came_to(sums_of(document)).trust
-    assert sum(came_to(document).trust.values()) == len(TITLES)
+    assert outcome_of(document).trust == outcome_of(sums_of(document)).trust
+    assert sum(outcome_of(document).trust.values()) == len(TITLES)
 
 
 # -- words ---------------------------------------------------------------------------------------------------------------
@@ -436,7 +436,7 @@ def test_a_client_that_did_nothing_makes_no_ratio(four: tuple[RunRecord, Documen
     idle_set = msgspec.structs.replace(found, rates=(*found.rates[:3], idle), spread=None, jain=0.75)
     document = msgspec.structs.replace(document, sums=(idle_set, *document.sums[1:]))
 
-    assert "0 (h4) to 120 IOPS (h2): the slowest did nothing, Jain 0.750" in spread_words(told_sums(document)[0])
+    assert "0 (h4) to 120 IOPS (h2): the slowest did nothing, Jain 0.750" in spread_words(sum_rows(document)[0])
     assert "0.0 %" in "\n".join(clients_printed(document, 80))
 
 
@@ -455,7 +455,7 @@ def test_of_a_sum_in_bytes_the_ratio_is_of_the_numbers_beside_it(four: tuple[Run
         results=(msgspec.structs.replace(of_all, bytes=of_all.ops << 20), *document.results[1:]),
         sums=(msgspec.structs.replace(first, rates=rates), *document.sums[1:]),
     )
-    moved, (even,) = told_sums(document)[0], fairness.draw(run, document)
+    moved, (even,) = sum_rows(document)[0], fairness.draw(run, document)
 
     said = "4 clients, 100 (h1) to 120 MiB/s (h2): 1.20 times, Jain 0.849 of operations"
     assert spread_words(moved) == said
@@ -465,7 +465,7 @@ def test_of_a_sum_in_bytes_the_ratio_is_of_the_numbers_beside_it(four: tuple[Run
 
 
 def test_a_client_that_moved_nothing_though_it_did_something_makes_no_ratio(four: tuple[RunRecord, Document]) -> None:
-    first = told_sums(four[1])[0]
+    first = sum_rows(four[1])[0]
     rates = tuple(
         msgspec.structs.replace(rate, throughput_bytes_per_s=0.0 if rate.client == "h4" else rate.iops * (1 << 20))
         for rate in first.found.rates
@@ -493,7 +493,7 @@ def test_a_sum_of_repeats_is_of_the_row_of_all_of_them(four: tuple[RunRecord, Do
         summaries=summaries((*sums, again)),
     )
 
-    assert [(each.row, each.result.repeat) for each in told_sums(document)] == [(1, 0), (2, 0), (1, 1)]
+    assert [(each.row, each.result.repeat) for each in sum_rows(document)] == [(1, 0), (2, 0), (1, 1)]
     block = block_of(printed(run, document, 120))
     assert "row 1    25.0 (h4) to 120 IOPS (h2): 4.80 times, Jain 0.849, repeat 2" in block
 
@@ -624,8 +624,8 @@ def test_pictures_are_of_the_sums_and_the_clients_together(four: tuple[RunRecord
 
 def test_the_map_of_clients_holds_all_that_each_did_on_one_clock(four: tuple[RunRecord, Document]) -> None:
     run, document = four
-    for index, sum_told in enumerate(told_sums(document)):
-        found = client_rows(run, sum_told)
+    for index, sum_row in enumerate(sum_rows(document)):
+        found = client_rows(run, sum_row)
 
         assert found is not None
         assert found.names == tuple(RATES)
@@ -650,7 +650,7 @@ def test_operations_that_end_in_the_same_interval_count_together() -> None:
 
 def test_a_map_of_a_thousand_clients_has_bounded_cells_and_keeps_the_sum(many: tuple[RunRecord, Document]) -> None:
     run, document = many
-    first = told_sums(document)[0]
+    first = sum_rows(document)[0]
 
     found = client_rows(run, first)
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.compare.arms import Arm
 from assay.compare.comparison import Against, Comparison, Row, compare
-from assay.compare.gate import GateState, judge, parse_gate
+from assay.compare.gate import GateState, check_gates, parse_gate
 from assay.errors import InputError
 from assay.report import comparison_text
 from assay.results import Document, Reason, Result, Trust
@@ -100,7 +100,7 @@ def test_runs_in_turns_are_compared_within_their_round(measured: tuple[Document,
     assert row.interval == pytest.approx((1.1, 1.1))
     assert against.geometric_mean_interval == pytest.approx((1.1, 1.1))
     assert (without.pairs, without.verdict) == (0, VERDICT.INCONCLUSIVE)
-    # The round of a run that is not to be trusted has no pair.
+    # The round of a run that is not trusted has no pair.
     assert (fewer.pairs, fewer.verdict, fewer.b.left_out) == (5, VERDICT.BETTER, ("b-0",))
 
 
@@ -318,7 +318,7 @@ def test_a_gate_holds_as_the_whole_interval_does(
     steady = [1e4, 1.002e4, 0.998e4, 1.001e4, 0.999e4]
     found = compare([arm(measured, "a", steady), arm(measured, "b", [factor * x for x in steady])])
 
-    (gated,) = judge([parse_gate(text)], found)
+    (gated,) = check_gates([parse_gate(text)], found)
 
     assert gated.state is state
 
@@ -329,8 +329,8 @@ def test_a_gate_of_every_row_is_not_violated_by_what_may_be_chance(measured: tup
     b = several(measured, "b", np.hstack([steady, 0.88 * noisy]), begin=30)
     found = compare([a, b])
 
-    of_all = {gated.row.label: gated.state for gated in judge([parse_gate("iops >= -1 %")], found)}
-    (named,) = judge([parse_gate("r19: iops >= -1 %")], found)
+    of_all = {gated.row.label: gated.state for gated in check_gates([parse_gate("iops >= -1 %")], found)}
+    (named,) = check_gates([parse_gate("r19: iops >= -1 %")], found)
 
     assert of_all == {**{f"r{at}": GateState.HELD for at in range(19)}, "r19": GateState.UNDECIDED}
     assert named.state is GateState.VIOLATED
@@ -341,8 +341,8 @@ def test_a_gate_is_open_where_more_runs_would_tell(measured: tuple[Document, Res
     found = compare([arm(measured, "a", wide), arm(measured, "b", wide)])
     single = compare([arm(measured, "a", [1e4]), arm(measured, "b", [1e3])])
 
-    assert judge([parse_gate("iops >= -5 %")], found)[0].state is GateState.UNDECIDED
-    assert judge([parse_gate("iops >= -5 %")], single)[0].state is GateState.UNDECIDED
+    assert check_gates([parse_gate("iops >= -5 %")], found)[0].state is GateState.UNDECIDED
+    assert check_gates([parse_gate("iops >= -5 %")], single)[0].state is GateState.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -357,13 +357,13 @@ def test_a_gate_that_nothing_fits_is_refused(measured: tuple[Document, Result]) 
     found = compare([arm(measured, "a", [1e4]), arm(measured, "b", [1e4])])
 
     with pytest.raises(InputError, match="no result has that; there are"):
-        judge([parse_gate("nothing*: iops >= -5 %")], found)
+        check_gates([parse_gate("nothing*: iops >= -5 %")], found)
 
 
 def test_the_answer_in_words_and_as_markdown(measured: tuple[Document, Result]) -> None:
     steady = [1e4, 1.002e4, 0.998e4, 1.001e4, 0.999e4]
     found = compare([arm(measured, "a", steady), arm(measured, "b|c", [0.8 * x for x in steady], begin=30)])
-    gated = judge([parse_gate("iops >= -5 %")], found)
+    gated = check_gates([parse_gate("iops >= -5 %")], found)
 
     text = "\n".join(comparison_text.lines(found, [()], gated))
     page = "\n".join(comparison_text.markdown(found, [()], gated))

@@ -21,6 +21,8 @@ from assay.bundle.tables import COLUMNS
 from assay.cli import app
 from assay.errors import EXIT_CODES
 from assay.plan import OpKind
+from assay.report import terminal_table
+from assay.verdicts import Bottleneck, ComparisonVerdict, ServedBy, TrustLevel
 from bench.reference.files import FILES
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +138,35 @@ def test_help_tells_the_exit_codes() -> None:
     shown = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
 
     assert not [code for code, words in EXIT_CODES.items() if f"{code} {words}" not in shown]
+
+
+def test_a_help_text_of_an_option_has_at_most_60_characters_before_its_default() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    commands = [group.get_command(typer.Context(group), name) for name in group.list_commands(typer.Context(group))]
+    texts = {
+        str(getattr(parameter, "help", "")).partition(" [default")[0]
+        for command in commands
+        if command is not None
+        for parameter in command.params
+        if getattr(parameter, "help", None)
+    }
+
+    assert "Exclude the first T from the results." in texts
+    assert not [text for text in texts if len(text) > 60]
+
+
+def test_the_glossary_names_what_is_printed() -> None:
+    page = (ROOT / "docs/reference/glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^\| (.*?) \| ", page, re.MULTILINE)
+    single = {part for term in terms for part in (term, *term.split(", "))}
+
+    assert not [limit for limit in Bottleneck if f"{limit.words} (`{limit}`)" not in single]
+    assert not [served.words for served in ServedBy if served.words not in single]
+    assert not [verdict.words for verdict in ComparisonVerdict if verdict.words not in single]
+    assert not [f"trust {level}" for level in TrustLevel if f"trust {level}" not in single]
+    assert not [column.heading for column in terminal_table._ALL if column.heading not in single]
+    assert [term for term in terms if term and terms.count(term) > 1 and term not in {"term", "---"}] == []
 
 
 RESULT_PARTS = tuple(

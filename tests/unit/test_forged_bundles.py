@@ -19,9 +19,9 @@ from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import DAMAGED, SEALED, list_runs
 from assay.bundle.contents import MOST_UNPACKED, read_table
-from assay.bundle.damage import damage_told
+from assay.bundle.damage import report_damage
 from assay.bundle.inside import LIMITS_BYTES, limit_bytes
-from assay.bundle.kept_list import CameTo
+from assay.bundle.kept_list import Outcome
 from assay.bundle.parquet_pages import unpacked_bytes
 from assay.bundle.strict_json import decode
 from assay.bundle.tables import COLUMNS
@@ -37,7 +37,7 @@ def look(folder: Path) -> None:
     """Do what every reader does with a run."""
     bundle = RunBundle.open(folder)
     bundle.verify()
-    with damage_told(folder):
+    with report_damage(folder):
         document(read(bundle))
 
 
@@ -287,9 +287,9 @@ def test_a_forged_bundle_is_refused_in_one_line_and_keeps_no_other_from_the_list
     class Looking:
         version = "1"
 
-        def __call__(self, folder: Path) -> CameTo:
+        def __call__(self, folder: Path) -> Outcome:
             look(folder)
-            return CameTo(exit_code=0, head=None, trust={})
+            return Outcome(exit_code=0, head=None, trust={})
 
     assert {run.run_id: run.state for run in list_runs(tmp_path, Looking())} == {
         forged.name: DAMAGED,
@@ -440,7 +440,7 @@ def test_any_change_of_any_file_is_read_or_refused_in_one_line(tmp_path: Path, s
 
 
 def test_a_panic_of_polars_is_damage_and_a_stop_is_not(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="PanicException"), damage_told(tmp_path):
+    with pytest.raises(BundleError, match="PanicException"), report_damage(tmp_path):
         raise pl.exceptions.PanicException("index out of bounds")
-    with pytest.raises(KeyboardInterrupt), damage_told(tmp_path):
+    with pytest.raises(KeyboardInterrupt), report_damage(tmp_path):
         raise KeyboardInterrupt

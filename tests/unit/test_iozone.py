@@ -328,7 +328,7 @@ def test_cells_that_are_less_than_trusted_are_marked_in_their_map() -> None:
 
     write, rewrite = output.marked_figures({("write-64-16", "write"): False, ("rewrite-64-16", "rewrite"): True})
 
-    assert "Grey and in brackets: not to be trusted (1 cells)" in write.caption
+    assert "Grey and in brackets: not trusted (1 cells)" in write.caption
     assert "°: weak (1 cells)" in rewrite.caption
     ((_, bad),), ((_, weak),) = write.table.rows, rewrite.table.rows
     # 64 KiB in the 10 ms of its records and the 30 ms of its flush.

@@ -109,7 +109,7 @@ def test_of_very_many_clients_the_sums_are_kept_and_given_where_they_will_do(
     run = msgspec.structs.replace(document.run, bundle=str(bundle.path), id=bundle.run_id)
     answer = KeptAnswer(document=msgspec.structs.replace(document, run=run), head=Head(load="x", pairs=()))
     whole = len(msgspec.json.encode(answer))
-    monkeypatch.setattr(kept_answers, "_MOST_LETTERS", whole - 1)
+    monkeypatch.setattr(kept_answers, "_MOST_CHARACTERS", whole - 1)
 
     keep_answer(bundle.path, tmp_path, answer)
 

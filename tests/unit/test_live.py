@@ -200,7 +200,7 @@ def test_what_stands_beside_is_told_with_the_rates_of_a_phase_that_goes_on(
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
     clients = ["h1", "h2"]
     merger = MergedTicks(clients, 1.0)
-    display = TerminalDisplay(beside=lambda: set_words(merger))
+    display = TerminalDisplay(note=lambda: set_words(merger))
     display.begin(one_plan(phase("first", 30.0)))
 
     display.show(events.Started(t_ns=0, phase_index=0, start_ns=0))

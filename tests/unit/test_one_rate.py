@@ -14,7 +14,7 @@ from assay.compare.comparison import compare
 from assay.report import html as page
 from assay.report import terminal_table
 from assay.report.answer import answer
-from assay.report.comparison_text import value_told
+from assay.report.comparison_text import value_text
 from assay.report.explain.story import story
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import RESULTS, tables
@@ -141,4 +141,4 @@ def test_a_comparison_has_the_unit(measured: tuple[RunRecord, Document]) -> None
         alone = msgspec.structs.replace(document, results=(result,))
         rate, *_ = compare([Arm.of("A", [alone]), Arm.of("B", [alone])]).against[0].rows
         assert rate.a.median is not None
-        assert value_told(rate.a.median, rate.unit) == f"{format_number(row['value'])} {row['unit']}"
+        assert value_text(rate.a.median, rate.unit) == f"{format_number(row['value'])} {row['unit']}"

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from assay.report.numbers import interval_told, rate_interval
+from assay.report.numbers import interval_ends, rate_interval
 from assay.report.page.anchors import Places
 from assay.report.page.grouping import summary_rows
 from assay.report.page.summary import rows_by_result
@@ -82,7 +82,7 @@ def test_the_interval_is_in_the_unit_of_its_rate(stream: Result) -> None:
 
     # Operations of exactly a MiB: as many MiB/s as operations.
     assert rate_interval(measured) == pytest.approx((400.0, 424.0))
-    assert interval_told(measured) == "400 to 424"
+    assert interval_ends(measured) == "400 to 424"
 
 
 def test_the_interval_of_what_memory_took_is_none_of_the_rate_with_the_flush(stream: Result) -> None:
@@ -125,7 +125,7 @@ def test_a_tile_tells_a_rate_its_tail_and_whether_to_trust_it(document: Document
     assert f"The {MOST_TILES} of {len(results)}" in html
     bad = next(tile for tile in shown if "depth 32" in tile)
     assert "<s>" in bad
-    assert "not to be trusted: workers waited for a CPU" in text_of(bad)
+    assert "not trusted: workers waited for a CPU" in text_of(bad)
     assert 'href="#warning-cpu-contention"' in bad
 
 

@@ -13,7 +13,7 @@ from assay.bundle.catalog import SEALED, UNFINISHED, RunSummary
 from assay.bundle.chosen import chosen, moment
 from assay.bundle.kept_list import HeadRate
 from assay.errors import InputError
-from assay.report.in_one_line import came_to
+from assay.report.in_one_line import outcome_of
 from assay.report.run_list import lines, shortened, when
 from assay.results import Document
 from assay.verdicts import ServedBy, TrustLevel
@@ -228,7 +228,7 @@ def test_the_rate_that_stands_for_a_run_is_the_most_trusted_and_of_storage(
         ),
     )
 
-    short = came_to(made)
+    short = outcome_of(made)
 
     assert short.head is not None
     assert short.head.label == meant
@@ -236,5 +236,7 @@ def test_the_rate_that_stands_for_a_run_is_the_most_trusted_and_of_storage(
 
 
 def test_where_nothing_was_measured_no_rate_stands_for_the_run(judged: Document) -> None:
-    assert came_to(with_results(judged)).head is None
-    assert came_to(with_results(judged, {"iops": None, "throughput_bytes_per_s": None, "committed": None})).head is None
+    assert outcome_of(with_results(judged)).head is None
+    assert (
+        outcome_of(with_results(judged, {"iops": None, "throughput_bytes_per_s": None, "committed": None})).head is None
+    )

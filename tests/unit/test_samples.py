@@ -6,7 +6,7 @@ PRINTED = """\
 run      1
 target   /mnt
 
-   operation      of  trust
+   operation      served by  trust
         IOPS   MiB/s
  1 a              storage yes
            1       1

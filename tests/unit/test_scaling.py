@@ -111,7 +111,7 @@ def test_a_time_for_the_whole_is_refused_where_times_differ_with_their_names() -
 
 def test_every_suite_but_quick_scales_and_says_what_it_asks() -> None:
     for name in suites.names():
-        said = native.said(suites.text(name), name)
+        said = native.describe(suites.text(name), name)
         if name == "quick":
             continue
         assert said.answers.endswith("?"), name

@@ -15,9 +15,9 @@ from assay.targets import (
     check_room,
     directories,
     directory_of,
-    elsewhere,
     laid_out,
     of_directory,
+    remote_directories,
     room,
     set_folder,
 )
@@ -95,7 +95,7 @@ def test_directories_of_one_file_system_share_its_room(tmp_path: Path) -> None:
 
 
 def test_the_room_of_a_directory_of_other_machines_is_left_to_them() -> None:
-    with elsewhere():
+    with remote_directories():
         check_room([Need(Path("/not/here"), 1 << 60)], reserve_bytes=0, cure="use less")
 
 

@@ -92,7 +92,16 @@ def test_a_row_has_one_line_in_a_pipe_and_where_all_columns_fit(width: int) -> N
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (80, ("storage", "yes", "start skew", "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs latency", "page cache no")),
+        (
+            80,
+            (
+                "storage",
+                "yes",
+                "start skew",
+                "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs operation latency",
+                "page cache no",
+            ),
+        ),
         (100, ("cold 100.0 %", "flushed", "start skew, not cold, cpu contention")),
         (130, ("12.0 0.0 80.0 0.0 8.0", "cold 0.0 %")),
         (0, ("12.0 0.0 80.0 0.0 8.0", "start skew, not cold, cpu contention", *TITLES)),
@@ -124,7 +133,7 @@ def test_notes_are_one_line_unless_they_are_asked_for() -> None:
 def test_a_percentile_that_was_withheld_is_absent_and_never_a_number() -> None:
     row = rows_of(printed(80))[-1]
 
-    assert row.split()[3:] == ["%", "19.0", "ms", "n/a", "19.0", "ms", "0", "ns", "latency?"]
+    assert row.split()[3:] == ["%", "19.0", "ms", "n/a", "19.0", "ms", "0", "ns", "operation", "latency?"]
 
 
 @pytest.mark.parametrize("width", [0, 80, 120])
@@ -181,7 +190,7 @@ def beside(run: SyntheticRun) -> list[str]:
     recorded = read(run)
     console = PlainConsole(file=io.StringIO(), width=80, color_system=None)
     shown = document(recorded)
-    text.render_beside(shown, head_of(shown, recorded), console)
+    text.render_stderr_notes(shown, head_of(shown, recorded), console)
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
 
 

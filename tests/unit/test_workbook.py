@@ -85,7 +85,7 @@ def test_a_run_has_its_results_intervals_findings_and_facts() -> None:
         value = (result.throughput_bytes_per_s or 0) / (1 << 20) if of_bytes else result.iops
         assert row["Rate"] == pytest.approx(value)
         assert row["p99, µs"] == pytest.approx((result.latency_ns.p99 or 0) / 1e3)
-    assert [row["Trust"] for row in summary] == ["trusted"] * 3 + ["not to be trusted"]
+    assert [row["Trust"] for row in summary] == ["trusted"] * 3 + ["not trusted"]
     ops = sheets["Over time"].columns.index("ops")
     assert sum(int(row[ops] or 0) for row in sheets["Over time"].rows) == sum(r.ops or 0 for r in document.results)
     assert any(row[2] == "cpu-contention" for row in sheets["Findings"].rows)

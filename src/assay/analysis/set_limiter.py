@@ -161,4 +161,4 @@ def _confidence(of_those: Sequence[Confidence], share: float) -> Confidence:
 def _counts(said: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:
     for limit, count in said:
         names = format_names([name for name, limiter in own.items() if limiter.verdict is limit])
-        yield f"{limit.value.replace('_', ' ')} by {count} of {len(own)} clients themselves ({names})"
+        yield f"{limit.words} by {count} of {len(own)} clients themselves ({names})"

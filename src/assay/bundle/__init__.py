@@ -3,17 +3,16 @@
     <utc>-<slug>-<8 hex>/
       manifest.json       schema, run id, command, times, what ended it, facts, sha256 of every other file; only in a
                           sealed run
-      manifest.sha256     the manifest's own hash, as sha256sum writes it
-      run.json            what was known at the start (id, command, started, facts so far): opens a run that died
-      plan.toml           the load file as asked, where there was one (asked.* of other front ends)
-      resolved.json       the Plan after defaults
-      maker.hmac          the proof of who made it (maker.py)
-      clients.json        only in a run of several clients (client_set.py): who they are, how their clocks stood to the
+      manifest.sha256     the manifest's own hash, as sha256sum writes it run.json            what was known at the start
+      (id, command, started, facts so far): opens a run that died plan.toml           the load file as asked, where there
+      was one (asked.* of other front ends) resolved.json       the Plan after defaults maker.hmac          the proof of
+      who made it (maker.py) clients.json        only in a run of several clients (client_set.py): who they are, the
+      offsets of their clocks from the
                           leader's, when each phase was to begin, and who was lost
       foreign.json        only in a run that Assay did not measure (original.py): of which tool it is, and its file
       original.txt        that file, byte by byte; its tables and events are empty
       remarks.json        what the user calls it: name, tags, note; may change at any time (remarks.py)
-      marks.json          when something happened, as the user says; may change at any time (kept_marks.py)
+      marks.json          when something happened, as the user states; may change at any time (kept_marks.py)
       script-*.ndjson     the lists of operations that the Plan refers to
       events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
                           replace it. A client that is alone is called `0`
@@ -31,7 +30,7 @@ sealed run is never rewritten but for `remarks.json` and `marks.json`, which are
 just the same; only its end (`ended_utc`, `exit_code`) is unknown.
 
 Anybody may have made a bundle that is opened. It is data: its files are opened by `inside.py` alone, its documents and
-tables are held to limits before they are taken apart (`strict_json.py`, `parquet_pages.py`), and what they say is held to
+tables are held to limits before they are taken apart (`strict_json.py`, `parquet_pages.py`), and their content is held to
 what a run can have come to (`contents.py`). What is not so is a `BundleError`: the run is damaged.
 """
 

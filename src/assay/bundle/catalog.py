@@ -1,9 +1,9 @@
-"""Which runs are there, and which one does the user mean?
+"""List runs, and find the one that the user names.
 
-The folders are the truth; `kept_list.py` only saves reading and judging every run again. Where it cannot be kept at all (no
-folder of the user's own, a file system without shared memory) that is done each time instead. What a run came to is for its
-numbers to say; it is worked out when it is first asked for. Whatever a folder holds, it is one line of the list, and no
-other line depends on it.
+The folders are the truth; `kept_list.py` only saves reading and assessing every run again. Where it cannot be kept at all
+(no folder of the user's own, a file system without shared memory) that is done each time instead. What a run came to is
+for its numbers; it is computed when it is first needed. Whatever a folder holds, it is one line of the list, and no other
+line depends on it.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import msgspec
 
 from assay import config, ownership, xdg
 from assay.bundle import files
-from assay.bundle.kept_list import CameTo, Entry, HeadRate, KeptList, catalog_of, seal_of
+from assay.bundle.kept_list import Entry, HeadRate, KeptList, Outcome, catalog_of, seal_of
 from assay.bundle.opened_folder import OpenedFolder, open_folder
 from assay.bundle.original import FOREIGN
 from assay.bundle.remarks import Remarks, change_remarks, is_name, remarks_of
@@ -37,15 +37,15 @@ _CANDIDATES_SHOWN = 5
 _LAST = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?", re.ASCII)
 
 
-class Judge(Protocol):
+class Assessor(Protocol):
     """Works out what a run came to."""
 
     @property
     def version(self) -> str:
         """Changes whenever it may come to something else."""
 
-    def __call__(self, folder: Path) -> CameTo:
-        """Judge a sealed run; raises BundleError where it is damaged."""
+    def __call__(self, folder: Path) -> Outcome:
+        """Assess a sealed run; raises BundleError where it is damaged."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,19 +68,19 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read, or is not what a run writes)."""
     exit_code: int | None
-    """None where nobody knows it: unfinished, damaged, or ended by itself and not judged."""
+    """None if unknown: unfinished, damaged, or ended by itself and not assessed."""
     head: HeadRate | None
-    """The rate that stands for the run; None where there is none, or where it was not judged, as is `trust`."""
+    """The rate that represents the run; None where there is none, or where it was not assessed, as is `trust`."""
     trust: dict[str, int] | None
     """Results by their level of trust: `yes`, `weak`, `no`."""
     is_foreign: bool = False
     """Whether another tool measured it, and it was imported."""
     owner: str | None = None
-    """User to whom its folder belongs; None: who lists it."""
+    """Owner of its folder; None: the user who lists it."""
 
 
 def runs_directory(override: Path | None) -> Path:
-    """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, the configuration file's `runs`, the XDG data folder."""
+    """Return where runs are kept: `--runs`, else `$ASSAY_RUNS`, the configuration file's `runs`, the XDG data folder."""
     if override is not None:
         return xdg.expanded(str(override), "--runs").absolute()
     if named := os.environ.get("ASSAY_RUNS"):
@@ -94,14 +94,14 @@ def runs_directory(override: Path | None) -> Path:
 
 
 def list_runs(
-    runs: Path, judge: Judge | None = None, *, is_wanted: Callable[[RunSummary], bool] | None = None
+    runs: Path, assess: Assessor | None = None, *, is_wanted: Callable[[RunSummary], bool] | None = None
 ) -> tuple[RunSummary, ...]:
     """List all runs, newest first; an absent folder holds none.
 
     Args:
         runs: Where runs are kept.
-        judge: Asked what each sealed run came to that is not kept yet; None: that is left out.
-        is_wanted: Which runs are meant, by what is known without judging them; None: all.
+        assess: Assesses each sealed run whose outcome is not kept yet; None: runs have no outcome then.
+        is_wanted: Selects runs by what is known without reading their results; None: all.
 
     Raises:
         BundleError: the folder cannot be read.
@@ -118,9 +118,9 @@ def list_runs(
             key=lambda run: (run.started_utc, run.run_id),
             reverse=True,
         )
-        if judge is None:
+        if assess is None:
             return tuple(wanted)
-        return tuple(_judged(runs, wanted, {entry.run_id: entry for entry in entries}, judge, kept))
+        return tuple(_assessed(runs, wanted, {entry.run_id: entry for entry in entries}, assess, kept))
 
     catalog = catalog_of(runs)
     if catalog is None:
@@ -140,35 +140,35 @@ def list_runs(
         return listed(None)
 
 
-def _judged(
-    runs: Path, found: Sequence[RunSummary], entries: dict[str, Entry], judge: Judge, kept: KeptList | None
+def _assessed(
+    runs: Path, found: Sequence[RunSummary], entries: dict[str, Entry], assess: Assessor, kept: KeptList | None
 ) -> Iterator[RunSummary]:
     """Fill in what the sealed runs came to."""
-    known = {} if kept is None else kept.judged(judge.version)
+    known = {} if kept is None else kept.outcomes(assess.version)
     for run in found:
         if run.state != SEALED:
             yield run
             continue
         entry = entries[run.run_id]
-        came_to = known.get((entry.seal, entry.owner))
-        if came_to is None:
+        outcome = known.get((entry.seal, entry.owner))
+        if outcome is None:
             try:
-                came_to = _judge(runs / run.run_id, entry, judge, kept)
+                outcome = _assess(runs / run.run_id, entry, assess, kept)
             except (BundleError, OSError):
                 yield msgspec.structs.replace(run, state=DAMAGED, exit_code=None)
                 continue
-        yield msgspec.structs.replace(run, exit_code=came_to.exit_code, head=came_to.head, trust=came_to.trust)
+        yield msgspec.structs.replace(run, exit_code=outcome.exit_code, head=outcome.head, trust=outcome.trust)
 
 
-def _judge(folder: Path, entry: Entry, judge: Judge, kept: KeptList | None) -> CameTo:
-    """Judge the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
+def _assess(folder: Path, entry: Entry, assess: Assessor, kept: KeptList | None) -> Outcome:
+    """Assess the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
     with open_folder(folder) as opened:
         if (seal_of(opened.place), opened.owner) != (entry.seal, entry.owner):
             raise BundleError(f"{folder}: another was put in its place")
-        came_to = judge(opened.place)
+        outcome = assess(opened.place)
         if kept is not None and entry.seal and opened.is_fixed():
-            kept.keep(opened, judge.version, came_to)
-    return came_to
+            kept.keep(opened, assess.version, outcome)
+    return outcome
 
 
 def _entries(runs: Path, names: Iterable[str]) -> Iterator[Entry]:
@@ -207,12 +207,12 @@ def _entry(opened: OpenedFolder) -> Entry | None:
     )
 
 
-def _summary(entry: Entry, said: Remarks) -> RunSummary:
+def _summary(entry: Entry, remarks: Remarks) -> RunSummary:
     return RunSummary(
         run_id=entry.run_id,
-        name=said.name,
-        tags=said.tags,
-        note=said.note,
+        name=remarks.name,
+        tags=remarks.tags,
+        note=remarks.note,
         load=entry.load,
         command=entry.command,
         target=", ".join(entry.targets),
@@ -238,7 +238,7 @@ def _folders(runs: Path) -> set[str]:
         raise BundleError(f"{runs}: cannot be listed: {error.strerror}. Name another with --runs DIR") from error
 
 
-# -- which run is meant ------------------------------------------------------------------------------------------------
+# -- find a run ------------------------------------------------------------------------------------------------------
 
 
 def open_run(reference: str, runs: Path | None) -> "RunBundle":
@@ -265,7 +265,7 @@ def resolve(reference: str, runs: Path) -> Path:
 
     Args:
         reference: Path of a bundle, `last`, `last~N` (the N-th before it), an id, a name, or a part of one id alone; what
-            comes first in this list is meant.
+            comes first in this list is taken.
         runs: Where runs are kept.
 
     Raises:
@@ -290,7 +290,7 @@ def resolve(reference: str, runs: Path) -> Path:
 
 
 def _check_reach(path: Path) -> None:
-    """Raise BundleError where nobody can say whether a path is that of a run, because this user may not look."""
+    """Raise BundleError if it is unknown whether a path is that of a run, because this user may not look."""
     try:
         (path / files.RUN).lstat()
     except PermissionError as error:
@@ -321,17 +321,17 @@ def take_name(name: str, keeper: Path) -> list[str]:
     """Take a name from every other run of the folder in which `keeper` lies, and give the ids of those that had it.
 
     Raises:
-        AssayError: a run cannot be changed; the name is then its own too, and stands for neither.
+        AssayError: a run cannot be changed; the name is then its own too, and selects neither.
     """
     runs = keeper.parent
     others = [id_ for id_ in _named(name, runs, _folders(runs)) if id_ != keeper.name]
     for id_ in others:
-        change_remarks(runs / id_, lambda said: msgspec.structs.replace(said, name=None))
+        change_remarks(runs / id_, lambda text: msgspec.structs.replace(text, name=None))
     return others
 
 
 def check_free(name: str, runs: Path) -> None:
-    """Raise InputError where a name is the id of a run, which is meant whenever somebody says it."""
+    """Raise InputError if a name is the id of a run, because an id always selects that run."""
     if files.is_run(runs / name):
         raise InputError(f"--name {name}: is the id of a run in {runs}; choose another")
 

@@ -1,4 +1,4 @@
-"""Which runs of the list does the user want to see?"""
+"""Select the runs of the list that the user asks for."""
 
 import datetime as dt
 import os
@@ -22,10 +22,10 @@ def chosen(
     name: str | None = None,
     now: dt.datetime,
 ) -> Callable[[RunSummary], bool]:
-    """Give what says whether a run is wanted; raises InputError where a word cannot be read.
+    """Return a function that selects runs; raises InputError if a value cannot be read.
 
     Args:
-        load: Name of its load, in which `*` and `?` stand for anything, as in `tags` and `name`.
+        load: Name of its load, in which `*` and `?` match anything, as in `tags` and `name`.
         target: A directory that it measured in, or below which it did.
         since: When it began at the earliest, as for `moment`.
         tags: It has all of them.
@@ -59,10 +59,10 @@ def moment(text: str, now: dt.datetime) -> dt.datetime:
         if ago := _AGO.fullmatch(text):
             return now - dt.timedelta(minutes=int(ago[1]) * _MINUTES[ago[2]])
         at = dt.datetime.fromisoformat(text)
-        return at.astimezone()  # of this place, where it says no other
+        return at.astimezone()  # of this place, unless it has another zone
     except (ValueError, OverflowError):
         raise InputError(
-            f"--since {text}: is no time; say a date such as {now:%Y-%m-%d} or {now:%Y-%m-%dT%H:%M}, or how long ago, such "
+            f"--since {text}: is not a time; give a date such as {now:%Y-%m-%d} or {now:%Y-%m-%dT%H:%M}, or an age, such "
             "as 30min, 3h, 2d or 1w"
         ) from None
 

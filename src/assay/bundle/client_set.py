@@ -1,7 +1,7 @@
-"""Who measured, where there were several: `clients.json` in the folder of a run of many clients.
+"""Read and write `clients.json`: the clients of a run of several.
 
 Each client's stream is in `events/NAME.ndjson` until the run is sealed, as that of a client that is alone is. What only
-the machine that led them knows is here: how each client's clock stands to its own, when each phase was to begin, who was
+the leader knew is here: the offset of each client's clock, when each phase was to begin, who was
 lost and when. Times without another word are nanoseconds of the leader's CLOCK_MONOTONIC; a client's become that by
 `leader = client - offset`.
 
@@ -42,7 +42,7 @@ class Role(enum.Enum):
 
 
 class Share(enum.Enum):
-    """What each client gets of the Plan; `cluster/shares.py` says how."""
+    """What each client gets of the Plan; `cluster/shares.py` describes how."""
 
     OWN = "own"
     """All of it, each in a folder of its own in the target's directory."""
@@ -94,16 +94,16 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
     """What ssh connected to; None: it was not ssh."""
     user: str | None = None
-    """Who to be there, where that was said."""
+    """User there, if given."""
     needs_file: bool = False
-    """Whether more was said, such as a port or a Python, than can be said but in a file of hosts."""
+    """Whether more was given, such as a port or a Python, than is possible outside of a file of hosts."""
 
     def __post_init__(self) -> None:
         """Hold to what can be shown to be typed again: anybody may have written it."""
         if (self.address is None) != (self.way is not ReachedBy.SSH):
             raise ValueError("a client has an address of ssh if it was reached by that")
         for word in (self.address, self.user):
-            if word is not None and not can_be_said(word):
+            if word is not None and not is_plain_word(word):
                 raise ValueError(f"{word[:LONGEST_NAME]!r} is no address, or user, of ssh")
 
 
@@ -142,7 +142,7 @@ class PhaseStart(msgspec.Struct, frozen=True, kw_only=True):
     phase_index: int
     at_ns: int
     members: tuple[str, ...]
-    """Who was told to."""
+    """Clients that were asked to."""
 
 
 class ClientSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,8 +187,8 @@ def is_client_name(name: str) -> bool:
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None and ".." not in name
 
 
-def can_be_said(word: str) -> bool:
-    """Whether an address or a user of ssh can stand in a command line as it is: no option, nothing that a shell obeys."""
+def is_plain_word(word: str) -> bool:
+    """Whether an address or a user of ssh is safe in a command line: no option, nothing that a shell interprets."""
     return len(word) <= _LONGEST_WORD and _WORD.fullmatch(word) is not None
 
 

@@ -1,6 +1,6 @@
-"""One time for the streams of several clients: nanoseconds of the leader's clock since the first engine of a load spoke.
+"""Convert the streams of several clients to one time: nanoseconds of the leader's clock since the first hello of a load.
 
-A client's times are of its own CLOCK_MONOTONIC since its own hello. Where its clock stood is in its hello, how far that was
+A client's times are of its own CLOCK_MONOTONIC since its own hello. Its clock is in its hello, how far that was
 from the leader's in `clients.json`.
 """
 
@@ -14,7 +14,7 @@ from assay.events import Event, Hello
 
 @dataclasses.dataclass(frozen=True)
 class ClientClock:
-    """Where a client's own time begins, and how its clock stood to the leader's."""
+    """Where a client's own time begins, and the offset of its clock to the leader's."""
 
     zero_ns: int
     """Its CLOCK_MONOTONIC at its hello."""
@@ -36,7 +36,7 @@ class CommonClock:
         return monotonic_ns - self.zero_ns
 
     def shift(self, client: str, t_ns: int) -> Shift | None:
-        """Say what to add to a time of a client to make it one of the set; None where its clock is not known."""
+        """Return what to add to a time of a client to convert it to the common time; None if its clock is unknown."""
         if (clock := self.clocks.get(client)) is None:
             return None
         found = clock.shifts.at(clock.zero_ns + t_ns)

@@ -1,6 +1,6 @@
-"""A run of several clients with what was collected of one of them later.
+"""Complete a run of several clients with records of one client that were collected later.
 
-A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
+A sealed run is never rewritten: the completed one is another run, which names the run it completes, and has the same Plan,
 facts and times, tags, note and marks. It takes over the name, and is the later of the two: who asks for `last` means it.
 Of the clients that were whole it has what the first has.
 """
@@ -37,7 +37,7 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
     """Make the run that a sealed one and more streams are together.
 
     Args:
-        of: The run that lacks them.
+        of: The run without them.
         collected: Whole streams by client, each of them one of its clients.
         found: Who measured, as it is known now.
         runs: Where runs are kept.
@@ -47,7 +47,7 @@ def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, r
         RunError: the folder cannot be made or written.
     """
     if not of.is_sealed:
-        raise BundleError(f"{of.path}: is not sealed: what is collected goes into it, not beside it")
+        raise BundleError(f"{of.path}: is not sealed: collected records go into it, not next to it")
     if unknown := sorted(set(collected) - set(of.clients)):
         raise BundleError(f"{of.path}: has no client {', '.join(unknown)}")
     of.verify()
@@ -65,8 +65,8 @@ def _move_name(of: RunBundle, path: Path) -> None:
     if (name := of.remarks.name) is None:
         return
     with contextlib.suppress(AssayError):
-        change_remarks(of.path, lambda said: msgspec.structs.replace(said, name=None))
-        change_remarks(path, lambda said: msgspec.structs.replace(said, name=name))
+        change_remarks(of.path, lambda text: msgspec.structs.replace(text, name=None))
+        change_remarks(path, lambda text: msgspec.structs.replace(text, name=name))
 
 
 def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, Stream], found: ClientSet) -> None:
@@ -84,7 +84,7 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
         _make_stream_folder(path)
         files.write_durably(file, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
     write_client_set(path, found)
-    _say_of_it(path, of, {client: stream.events for client, stream in streams.items()}, found)
+    _add_note(path, of, {client: stream.events for client, stream in streams.items()}, found)
     sign(path, files.read_plan(path))
     facts = {fact.key: fact for fact in (*head.facts, Fact(key=COMPLETES, value=of.run_id, source="assay collect"))}
     entries = files.to_seal(path)
@@ -106,15 +106,15 @@ def _make_stream_folder(path: Path) -> None:
         (opened.place / STREAM_FOLDER).mkdir(mode=0o755, exist_ok=True)
 
 
-def _say_of_it(path: Path, of: RunBundle, told: Mapping[str, Sequence[Event]], found: ClientSet) -> None:
+def _add_note(path: Path, of: RunBundle, recorded: Mapping[str, Sequence[Event]], found: ClientSet) -> None:
     """Take over tags, note and marks.
 
     Marks are of the time of the set, which begins earlier where a client is now known to have begun before the others.
     """
-    said = msgspec.structs.replace(of.remarks, name=None)
-    if said != NOTHING:
-        write_remarks(path, said)
-    before, now = (common_clock(found, events) for events in ({name: of.events(name) for name in of.clients}, told))
+    text = msgspec.structs.replace(of.remarks, name=None)
+    if text != NOTHING:
+        write_remarks(path, text)
+    before, now = (common_clock(found, events) for events in ({name: of.events(name) for name in of.clients}, recorded))
     for mark in of.marks:
         t_ns = max(0, mark.t_ns + before.zero_ns - now.zero_ns)
         add_mark(path, msgspec.structs.replace(mark, t_ns=t_ns))

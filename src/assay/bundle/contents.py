@@ -1,4 +1,4 @@
-"""Reading the tables and events of a bundle that anybody may have made: only what a run can have come to is handed on."""
+"""Read the tables and events of an untrusted bundle: only content that a run can have is passed on."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from assay.units import MIB, format_bytes
 SMALL_BYTES: Final = 256 * MIB
 MOST_UNPACKED: Final = 512
 """A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten
-stand still for hours do to 200 times."""
+hang for hours do to 200 times."""
 MOST_OF_RAM: Final = 4
 """What is unpacked at once takes at most this part of the machine's memory: working on it takes as much again."""
 BUCKETS: Final = 34 * 1024

@@ -1,4 +1,4 @@
-"""A record that cannot be worked out is a damaged one: whatever its numbers do to the arithmetic is told in one line."""
+"""Report a record that cannot be computed as damaged, in one line."""
 
 import contextlib
 import traceback
@@ -13,13 +13,13 @@ _PANIC = "PanicException"
 
 
 @contextlib.contextmanager
-def damage_told(path: Path) -> Iterator[None]:
-    """Say of what fails inside that the run at `path` is damaged.
+def report_damage(path: Path) -> Iterator[None]:
+    """Report failures inside as damage of the run at `path`.
 
     Tables and events have been held to what each can be; what they can be together is for the arithmetic to find out.
 
     Raises:
-        BundleError: it fails, by whatever the numbers do; the text says where.
+        BundleError: it fails; the message names where.
     """
     try:
         yield
@@ -31,6 +31,6 @@ def damage_told(path: Path) -> Iterator[None]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
         raise BundleError(
-            f"{path}: what it says cannot be put together ({where}: {error}). {DAMAGED_CURE}; if nobody changed it, this is "
+            f"{path}: its content is inconsistent ({where}: {error}). {DAMAGED_CURE}; if nobody changed it, this is "
             "a fault of Assay: please report it"
         ) from error

@@ -1,6 +1,6 @@
-"""Files and names that outlive a cut of the power, and what a storage that fails can still say of them.
+"""Make files and names survive a power failure, and handle storage that fails meanwhile.
 
-fsync(2) of a file says nothing of its name. Journals that are flushed as a whole make names durable by the way; others,
+fsync(2) of a file does not cover its name. Journals that are flushed as a whole make names durable by the way; others,
 such as those of Btrfs and of ext4 with fast commits, do not promise it.
 """
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from assay.errors import naming
 
 _NOT_TO_BE_SYNCED = frozenset({errno.EINVAL, errno.EACCES})
-"""The file system knows no fsync of folders, and keeps its own order; or the folder can be written but not read."""
+"""The file system has no fsync of folders, and keeps its own order; or the folder can be written but not read."""
 
 
 def close(descriptor: int) -> None:
-    """Close what was only read, or is synced: whatever its storage says now, nothing can be lost by it."""
+    """Close what was only read, or is synced: errors of its storage lose nothing now."""
     with contextlib.suppress(OSError):
         os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""What is known of the machines of a set, key by key."""
+"""Merge the facts of the machines of several clients, key by key."""
 
 from collections.abc import Sequence
 

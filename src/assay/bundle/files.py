@@ -1,10 +1,10 @@
 """The small files of a run bundle: `run.json`, which opens a run that died, and `manifest.json`, which seals one.
 
 Light on purpose: the catalog reads hundreds of these and needs no tables. All writes are atomic (a temporary file
-beside the old one, fsync, rename, fsync of the folder): a reader sees the file as it was before or after, never half.
+next to the old one, fsync, rename, fsync of the folder): a reader sees the file as it was before or after, never half.
 
 The manifest has the hash of every other file, and `manifest.sha256` has the manifest's, as sha256sum writes it. Hashes find
-damage; who forges a file forges its hash too, so what a bundle says is checked as any input is.
+damage; who forges a file forges its hash too, so a bundle is checked as any input is.
 """
 
 import contextlib
@@ -99,7 +99,7 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One client of a sealed bundle."""
 
     hello: Hello | None
-    """The engine, its machine and its clock; None when the engine never spoke."""
+    """The engine, its machine and its clock; None if the engine sent nothing."""
     stream_cut_bytes: int
     """Bytes of a line that was still being written when the engine was killed; they are not in the tables."""
 
@@ -183,7 +183,8 @@ def write_seal(folder: Path, manifest: Manifest) -> None:
     try:
         write_durably(folder / MANIFEST, data)
     except RunError:
-        # It may have its name already, and only that not be on storage: what is said not to be sealed is not.
+        # It may have its name already, and only that not be on storage: a run that is reported as unsealed must not
+        # be sealed.
         with contextlib.suppress(OSError):
             remove_in_run(folder / MANIFEST)
         raise
@@ -207,17 +208,17 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
             (place / temporary).replace(place / path.name)
             sync_folder(place)
     except OSError as error:
-        with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
+        with contextlib.suppress(OSError):  # a read-only file system reports that for missing files too
             remove_in_run(path.with_name(temporary))
         raise RunError(
             f"{path}: could not be written: {reason_of(error)}. What was measured is still in '{path.parent}'; "
-            "make room there or keep runs elsewhere with --runs DIR"
+            "make room there or keep runs in another place with --runs DIR"
         ) from error
     return FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
 def entry_of(file: BinaryIO) -> FileEntry:
-    """Hash an open file from where it stands to its end; raises OSError."""
+    """Hash an open file from where it is to its end; raises OSError."""
     digest, size_bytes = hashlib.sha256(), 0
     while chunk := file.read(_CHUNK_BYTES):
         digest.update(chunk)
@@ -261,7 +262,7 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
 
 
 def is_as_sealed(folder: Path) -> bool:
-    """Whether a run is sealed, and each of its files what the manifest says; raises BundleError where it has no head."""
+    """Whether a run is sealed, and each of its files matches the manifest; raises BundleError where it has no head."""
     head = read_head(folder)
     return isinstance(head, Manifest) and not faults(folder, head.files)
 
@@ -270,7 +271,7 @@ _Head = TypeVar("_Head", Manifest, RunFile)
 
 
 class _AnyHead(msgspec.Struct):
-    """What the documents of every version say first."""
+    """Fields that the documents of every version begin with."""
 
     schema: str
 
@@ -281,7 +282,7 @@ def _read_manifest(folder: Path) -> Manifest | None:
         return None
     manifest = _decoded(data, folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
     if _contents(folder, SEAL) != _seal_of(data):
-        raise BundleError(f"{folder / MANIFEST}: is not what {SEAL} says that it was. {DAMAGED_CURE}")
+        raise BundleError(f"{folder / MANIFEST}: does not match {SEAL}. {DAMAGED_CURE}")
     if foreign := [name for name in manifest.files if not is_inside(name)]:
         raise BundleError(f"{folder / MANIFEST}: names the file {foreign[0]!r}, which is none of a run. {DAMAGED_CURE}")
     if foreign := [name for name in manifest.clients if not is_plain(name)]:

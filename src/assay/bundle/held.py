@@ -1,4 +1,4 @@
-"""Who works on a run holds it: the leader, or whoever measures, while it is under way, and who completes it later.
+"""Hold a run while working on it: the leader during the run, or whoever completes it later.
 
 The lock is one of flock(2) on the Plan of the run, which is written once and never replaced; it goes with the process that
 has it, however that ends. Where a file system has no locks, nobody is known to hold anything.
@@ -20,7 +20,7 @@ _HOLD = os.O_RDWR
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[bool]:
-    """Hold a run while this is entered, and say whether nobody else is known to; False: another process holds it."""
+    """Hold a run while entered, and report whether that succeeded; False: another process holds it."""
     try:
         place = open_in_run(folder / files.PLAN, _HOLD)
     except OSError:

@@ -1,4 +1,4 @@
-"""Opening the files of a bundle, which anybody may have made: a bundle is data, and names no file but its own.
+"""Open the files of an untrusted bundle: a bundle is data, and names no file but its own.
 
 A name is plain (letters, digits, `.`, `_`, `-`, in at most one folder), is looked up from the bundle's folder without
 following any link, and is opened only where it is a regular file below its limit: no device, FIFO or `..` is ever reached.
@@ -65,7 +65,7 @@ def open_inside(folder: Path, name: str) -> BinaryIO:
     Raises:
         FileNotFoundError: there is none of that name.
         OSError: it cannot be opened.
-        BundleError: its name leads elsewhere, it is no regular file, or it is larger than any that Assay makes.
+        BundleError: its name leads out of the bundle, it is no regular file, or it is larger than any that Assay makes.
     """
     if not is_inside(name):
         raise BundleError(f"{folder}: names the file {name!r}, which is none inside a run. {DAMAGED_CURE}")
@@ -97,7 +97,7 @@ def read_inside(folder: Path, name: str) -> bytes:
 
 
 class NotRegularError(Exception):
-    """What is there is no regular file; the text says what it is."""
+    """The path is not a regular file; the message names what it is."""
 
 
 def open_below(folder: int, path: str) -> BinaryIO:

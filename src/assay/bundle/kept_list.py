@@ -1,15 +1,15 @@
-"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite`, of one user.
+"""Cache what `assay ls` and `assay show` would read or compute again: `catalog.sqlite`, per user.
 
 It holds nothing that the folders do not: it follows folders that were added, changed or removed by hand, and is made anew
-when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest,
+when it is missing, damaged or of another version. The outcome of a sealed run is kept under the hash of its manifest,
 the owner of its folder and the version of the judgement, and found under all three alone: never that of another run, of
 other content, of other rules, or of a copy that another user can change while it is read. SQLite in WAL mode takes several
 writers at once.
 
-The catalog lies beside the runs where nobody else can change what lies there. Where several users keep runs, each has a
-catalog in the own cache folder. SQLite opens by name, follows links and opens its journals beside: so both places are safe
-folders, and no file there is opened that is not this user's own. A file of that name that Assay did not make (its header has
-another application id, or none) is neither opened nor removed: the catalog is then in the cache folder, too.
+The catalog is next to the runs if nobody else can change them. Where several users keep runs, each has a catalog in the
+own cache folder. SQLite opens by name, follows links and opens its journals in the same place: so both places are safe
+folders, and no file there is opened that is not this user's own. A file of that name that Assay did not make (its header
+has another application id, or none) is neither opened nor removed: the catalog is then in the cache folder, too.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ CATALOG = "catalog.sqlite"
 
 _FOLDER = "catalogs"
 """In the cache folder, of runs of several users."""
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SQLITE_FILES = ("", "-wal", "-shm", "-journal")
 """What SQLite opens, by what it adds to the name."""
 
 _APPLICATION_ID = 0x61737361
@@ -61,7 +61,7 @@ _SEAL = re.compile(rb"([0-9a-f]{64})  manifest\.json\n")
 
 
 class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate that stands for a run in a list."""
+    """The rate that represents a run in a list."""
 
     label: str
     """Of its result."""
@@ -74,8 +74,8 @@ class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
     trust: str
 
 
-class CameTo(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging a sealed run came to, in short."""
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of a sealed run, in short."""
 
     exit_code: int
     head: HeadRate | None
@@ -85,7 +85,7 @@ class CameTo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What the small files of a run say."""
+    """Content of the small files of a run."""
 
     run_id: str
     started_utc: str
@@ -100,16 +100,16 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     is_foreign: bool = False
     """Whether another tool measured it."""
     owner: int = -1
-    """User to whom its folder belongs."""
+    """Owner of its folder."""
 
 
 def catalog_of(runs: Path) -> Path | None:
-    """Say where this user's catalog of a folder of runs is, or would be; None: no place would be this user's own."""
+    """Return the path of this user's catalog of a folder of runs; None: no place is this user's own."""
     with contextlib.suppress(OSError, InputError):
         resolved = own_files.safe_folder(runs)
-        beside = resolved / CATALOG
-        if resolved.stat().st_uid == os.geteuid() and _is_own(beside) and _is_catalog(beside):
-            return beside
+        catalog = resolved / CATALOG
+        if resolved.stat().st_uid == os.geteuid() and _is_own(catalog) and _is_catalog(catalog):
+            return catalog
     with contextlib.suppress(OSError, InputError):
         name = hashlib.sha256(os.fsencode(runs.resolve())).hexdigest()
         path = own_files.make_safe_folder(xdg.caches() / _FOLDER) / f"{name}.sqlite"
@@ -119,7 +119,7 @@ def catalog_of(runs: Path) -> Path | None:
 
 def _is_own(catalog: Path) -> bool:
     """Whether all that SQLite would open of a catalog in a safe folder is this user's own, or not there."""
-    for ending in _BESIDE:
+    for ending in _SQLITE_FILES:
         path = catalog.with_name(catalog.name + ending)
         with contextlib.suppress(FileNotFoundError):
             facts = path.lstat()
@@ -179,17 +179,17 @@ class KeptList:
         rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
 
-    def judged(self, version: str) -> dict[tuple[str, int], CameTo]:
-        """Give what judging came to, by the seals of the runs and their owners; raises sqlite3.Error."""
+    def outcomes(self, version: str) -> dict[tuple[str, int], Outcome]:
+        """Return the outcomes, by the seals of the runs and their owners; raises sqlite3.Error."""
         rows = self._database.execute("SELECT seal, owner, came_to FROM judged WHERE version = ?", (version,))
         try:
-            return {(seal, owner): msgspec.json.decode(came_to, type=CameTo) for seal, owner, came_to in rows}
+            return {(seal, owner): msgspec.json.decode(outcome, type=Outcome) for seal, owner, outcome in rows}
         except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
             raise sqlite3.DatabaseError(str(error)) from error
 
-    def keep(self, run: OpenedFolder, version: str, came_to: CameTo) -> None:
-        """Keep what judging a run came to; raises sqlite3.Error."""
-        text = msgspec.json.encode(came_to).decode()
+    def keep(self, run: OpenedFolder, version: str, outcome: Outcome) -> None:
+        """Keep the outcome of a run; raises sqlite3.Error."""
+        text = msgspec.json.encode(outcome).decode()
         self._database.execute(
             "INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", (seal_of(run.place), run.owner, version, text)
         )
@@ -240,7 +240,7 @@ def _stamped(folder: Path, read: Callable[[OpenedFolder], Entry | None]) -> tupl
 
 
 def _stamp(folder: Path) -> str:
-    """Tell of which file an entry was made: only a sealed run never changes, and that only if nobody meddles with it."""
+    """Identify the file of an entry: only a sealed run never changes, and that only if nobody meddles with it."""
     for name in (files.MANIFEST, files.RUN):
         try:
             found = os.lstat(folder / name)

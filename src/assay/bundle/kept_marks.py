@@ -1,10 +1,10 @@
-"""When something happened, as a user says: while the run was under way, or afterwards.
+"""Keep the marks of a run: moments that a user marks during the run, or afterwards.
 
-They are in `marks.json` in the run's folder, beside the record as `remarks.json` is: what was measured stays what its hashes
-say, whoever finds out later when the disk was pulled. A mark that was set while the run went on is of the clock that the
-engine's times are of, read when the command was started. Who unpacks a stranger's run gets the stranger's marks with it:
-they are held to limits, a file that is not within them says nothing, and only a folder that nobody but this user can write
-is written to.
+They are in `marks.json` in the run's folder, next to the record as `remarks.json` is: the record
+still matches its hashes if a mark is added later. A mark that was set while the run went on is of the clock
+that the engine's times are of, read when the command was started. Who unpacks a stranger's run gets the stranger's marks
+with it: they are held to limits, a file beyond them is ignored, and only a folder that nobody but this
+user can write is written to.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
+from assay.bundle.sidecar import alone, replace_sidecar, to_change
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
 from assay.ownership import is_own_folder
@@ -122,7 +122,7 @@ def add_mark(folder: Path, mark: KeptMark) -> None:
         except ValueError as error:
             raise InputError(f"{folder.name}: {error}") from error
         try:
-            replace_beside(held, MARKS, msgspec.json.format(msgspec.json.encode(after), indent=2))
+            replace_sidecar(held, MARKS, msgspec.json.format(msgspec.json.encode(after), indent=2))
         except OSError as error:
             raise RunError(
                 f"{folder / MARKS}: could not be written: {reason_of(error)}. The marks of the run are as they were before"

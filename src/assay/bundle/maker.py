@@ -1,8 +1,8 @@
-"""Was a run made by this user in this library? Only then is it repeated without asking.
+"""Check that this user made a run in this library: only then is it repeated without asking.
 
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
-`maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with the
-user's key (`user_key.py`). Who does not have the key cannot make one, nor change what it stands for. Owner and mode are
+`maker.hmac`, an HMAC-SHA256 over what a rerun executes (the Plan, the load file's text and the scripts), made with the
+user's key (`user_key.py`). Who does not have the key cannot make one, nor change what it covers. Owner and mode are
 looked at besides: what others may write may change after it was looked at. Here no group may: these files are made with
 mode 0644, whatever the umask. The folder that is looked at is open, and has the Plan that is asked about, whoever exchanges
 folders meanwhile.
@@ -41,7 +41,7 @@ def sign(folder: Path, plan: Plan) -> None:
 
 
 def is_own(folder: Path, plan: Plan, library: Path) -> bool:
-    """Whether this user made a run, and nobody else can have changed what a rerun of it carries out.
+    """Whether this user made a run, and nobody else can have changed what a rerun of it executes.
 
     Args:
         folder: The bundle.
@@ -58,7 +58,7 @@ def is_own(folder: Path, plan: Plan, library: Path) -> bool:
             proof = _proof(key, opened.place, plan).encode()
             is_same = name_scripts(files.read_plan(opened.place)) == name_scripts(plan)
         if script_names(plan):
-            # They are read again when they are carried out.
+            # They are read again when they are executed.
             own_files.check_above(folder)
     except (OSError, BundleError, own_files.NotOwnError):
         return False

@@ -1,4 +1,4 @@
-"""A run's folder that stays the same while it is looked at, whoever renames what meanwhile.
+"""Open a run's folder so that it stays the same while it is read, whatever is renamed meanwhile.
 
 Where several users keep runs in one folder, each may be able to put another folder in the place of a run, and back. What is
 opened once, and reached by its descriptor from then on, is one folder, with one owner.
@@ -28,7 +28,7 @@ class OpenedFolder:
 
     @property
     def owner(self) -> int:
-        """User to whom it belongs."""
+        """Owner."""
         return self.facts.st_uid
 
     def is_fixed(self) -> bool:

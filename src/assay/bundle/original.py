@@ -1,7 +1,7 @@
-"""What another tool printed, in a run that Assay did not measure.
+"""Keep what another tool printed, in a run that Assay did not measure.
 
-The run has no tables: whoever asks for its numbers reads them from the text again. That it is foreign stands in its Plan,
-which has nothing to do and whose front end is `import`: whoever knows a run knows that.
+The run has no tables: whoever asks for its numbers reads them from the text again. That it is foreign is recorded in its
+Plan, which has nothing to do and whose front end is `import`: each reader of a run sees that.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
     """As it was called."""
     text: str
     timezone: str | None = None
-    """Of times that the text gives without one, as the user says; None: nobody said, and they are taken for UTC."""
+    """Of times that the text gives without one, as the user states; None: not given, and UTC is assumed."""
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,15 +62,15 @@ def write_original(folder: Path, original: Original) -> None:
 
 def original_of(about: bytes, text: bytes) -> Original:
     """Put what both files hold together; raises ValueError where they do not belong together."""
-    told = decode(about, _About)
-    if told.schema != _SCHEMA:
-        raise ValueError(f"the schema of {ABOUT} is {told.schema!r}, and this Assay reads {_SCHEMA}")
-    if hashlib.sha256(text).hexdigest() != told.sha256:
-        raise ValueError(f"{ORIGINAL} has another hash than {ABOUT} says")
+    words = decode(about, _About)
+    if words.schema != _SCHEMA:
+        raise ValueError(f"the schema of {ABOUT} is {words.schema!r}, and this Assay reads {_SCHEMA}")
+    if hashlib.sha256(text).hexdigest() != words.sha256:
+        raise ValueError(f"{ORIGINAL} has another hash than in {ABOUT}")
     return Original(
-        tool=told.tool,
-        machine=told.machine,
-        file_name=told.file_name,
+        tool=words.tool,
+        machine=words.machine,
+        file_name=words.file_name,
         text=text.decode(),
-        timezone=told.timezone,
+        timezone=words.timezone,
     )

@@ -1,8 +1,8 @@
-"""What does a Parquet file unpack to? Answered from its footer and the headers of its pages, before anything is unpacked.
+"""Compute the unpacked size of a Parquet file from its footer and page headers, before anything is unpacked.
 
-A few kilobytes of Parquet can stand for terabytes, and a footer can say what it likes: so every page that the footer
-names is looked at, and their sums are held to the footer. The reader allocates what pages say, no more. Numbers of fields
-are those of parquet.thrift (apache/parquet-format), written in Thrift's compact protocol.
+A few kilobytes of Parquet can represent terabytes, and a footer can claim anything: so every page that the footer names
+is looked at, and their sums are held to the footer. The reader allocates what the pages declare, no more. Numbers of
+fields are those of parquet.thrift (apache/parquet-format), written in Thrift's compact protocol.
 """
 
 import dataclasses
@@ -41,18 +41,18 @@ class Unpacked:
     """Those that it has."""
 
 
-def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> int:
+def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], optional: Collection[str] = frozenset()) -> int:
     """Return how much memory a table takes; see `unpacked`."""
-    return unpacked(data, columns, may_lack).bytes
+    return unpacked(data, columns, optional).bytes
 
 
-def unpacked(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> Unpacked:
+def unpacked(data: bytes, columns: Mapping[str, pl.DataType], optional: Collection[str] = frozenset()) -> Unpacked:
     """Work out how much memory a table takes.
 
     Args:
         data: The whole file.
         columns: What it must hold, in order.
-        may_lack: Those of them that it may lack; they are counted nonetheless.
+        optional: Columns that may be absent; they are counted nonetheless.
 
     Raises:
         ValueError: it is no Parquet file, holds other columns, or its parts contradict each other.
@@ -64,7 +64,7 @@ def unpacked(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collecti
     if length > end - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
     footer = _Thrift(data, end - length, end).read()
-    found = _check_schema(_list(footer, 2), columns, may_lack)
+    found = _check_schema(_list(footer, 2), columns, optional)
     groups = _list(footer, 4)
     rows = [_count(group, 3) for group in groups]
     if sum(rows) != _count(footer, 3):
@@ -75,12 +75,12 @@ def unpacked(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collecti
 
 
 def _check_schema(
-    schema: Sequence[Any], columns: Mapping[str, pl.DataType], may_lack: Collection[str]
+    schema: Sequence[Any], columns: Mapping[str, pl.DataType], optional: Collection[str]
 ) -> tuple[str, ...]:
     """Refuse other columns than those wanted, in name, order or type, and any that are nested; name those that are there."""
     leaves = [_struct(leaf) for leaf in schema[1:]]
     found = [leaf.get(4) for leaf in leaves]
-    columns = {name: kind for name, kind in columns.items() if name not in may_lack or name.encode() in found}
+    columns = {name: kind for name, kind in columns.items() if name not in optional or name.encode() in found}
     if missing := [name for name in columns if name.encode() not in found]:
         raise ValueError(f"column '{missing[0]}' is missing")
     if found != [name.encode() for name in columns]:
@@ -95,17 +95,17 @@ def _of_group(data: bytes, group: Any, columns: int) -> int:
     """Sum up the pages of a row group."""
     rows, chunks = _count(group, 3), _list(group, 1)
     if len(chunks) != columns:
-        raise ValueError("a part of it lacks columns")
+        raise ValueError("a part of it has missing columns")
     return sum(_of_chunk(data, _struct(chunk), rows) for chunk in chunks)
 
 
 def _of_chunk(data: bytes, chunk: dict[int, Any], rows: int) -> int:
     """Sum up the pages of one column of a row group."""
-    told = _struct(chunk.get(3))
-    if 1 in chunk or _count(told, 5) != rows:
+    text = _struct(chunk.get(3))
+    if 1 in chunk or _count(text, 5) != rows:
         raise ValueError("a column of it contradicts its footer")
-    at = min(_count(told, place) for place in (9, 11) if place in told or place == 9)
-    end = at + _count(told, 7)
+    at = min(_count(text, place) for place in (9, 11) if place in text or place == 9)
+    end = at + _count(text, 7)
     if not len(_MAGIC) <= at <= end <= len(data):
         raise ValueError("a column of it lies outside the file")
     values = size_bytes = 0

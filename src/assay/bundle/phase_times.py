@@ -1,4 +1,4 @@
-"""When did each phase of a run begin and end? On the clock of the only client, or of the set where there are several."""
+"""Find when each phase of a run began and ended: on the clock of the only client, or the common clock of several."""
 
 import dataclasses
 from typing import TYPE_CHECKING
@@ -47,9 +47,9 @@ def _of_set(bundle: "RunBundle", found: ClientSet) -> list[PhaseTime]:
     for client, happened in streams.items():
         for one in _of_one(happened):
             shift = clock.shift(client, one.start_ns)
-            told = times.get(one.phase_index)
-            if shift is None or told is None or one.end_ns is None:
+            text = times.get(one.phase_index)
+            if shift is None or text is None or one.end_ns is None:
                 continue
-            end_ns = max(one.end_ns + shift.ns, told.end_ns or 0)
-            times[one.phase_index] = dataclasses.replace(told, end_ns=end_ns)
+            end_ns = max(one.end_ns + shift.ns, text.end_ns or 0)
+            times[one.phase_index] = dataclasses.replace(text, end_ns=end_ns)
     return [times[index] for index in sorted(times)]

@@ -1,9 +1,9 @@
-"""What a user calls a run: a name, tags and a note, which may change long after the run was sealed.
+"""Keep the remarks on a run: name, tags and note, which may change after the run was sealed.
 
-They are in `remarks.json` in the run's folder, which no manifest covers: what was measured stays what its hashes say. Who
-unpacks a stranger's run gets the stranger's remarks with it, so they are held to the same limits as a user's words, and a
-file that is not within them says nothing. It is read without following links, replaced as a whole, and no more trusted than
-any other file of a bundle.
+They are in `remarks.json` in the run's folder, which no manifest covers: the record still matches its hashes.
+Who unpacks a stranger's run gets the stranger's remarks with it, so they are held to the same limits as a user's words,
+and a file beyond them is ignored. It is read without following links, replaced as a whole, and no more
+trusted than any other file of a bundle.
 """
 
 import os
@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from assay.bundle.beside import alone, replace_beside, to_change
 from assay.bundle.inside import read_inside
+from assay.bundle.sidecar import alone, replace_sidecar, to_change
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
 
@@ -30,7 +30,7 @@ _RULE = f"up to {LONGEST_WORD} letters, digits, '.', '_' and '-', beginning with
 
 
 class Remarks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says of a run. Raises ValueError for what is beyond the limits."""
+    """Remarks on a run. Raises ValueError beyond the limits."""
 
     schema: str = SCHEMA
     name: str | None = None
@@ -72,7 +72,7 @@ def remarks(name: str | None, tags: list[str] | None, note: str | None) -> Remar
 
 
 def changed(before: Remarks, name: str | None, tags: Iterable[str], untag: Iterable[str], note: str | None) -> Remarks:
-    """Give remarks with what a user says now; None is as before, an empty name or note is none.
+    """Update remarks; None keeps a value, an empty name or note removes it.
 
     Raises:
         InputError: a tag that it has not is to be taken off.
@@ -89,7 +89,7 @@ def changed(before: Remarks, name: str | None, tags: Iterable[str], untag: Itera
 
 
 def read_remarks(folder: Path) -> Remarks:
-    """Read what is said of a run; nothing where nobody said anything.
+    """Read the remarks on a run; empty if there are none.
 
     Raises:
         BundleError: the file is none that a user's words make, or cannot be read.
@@ -106,7 +106,7 @@ def read_remarks(folder: Path) -> Remarks:
 
 
 def remarks_of(folder: Path) -> Remarks:
-    """Read what is said of a run; nothing where that cannot be read: it is no part of what was measured."""
+    """Read the remarks on a run; empty if unreadable: they are not part of the results."""
     # Most runs have none: asking costs less than opening.
     if not os.path.lexists(folder / REMARKS):
         return NOTHING
@@ -116,18 +116,18 @@ def remarks_of(folder: Path) -> Remarks:
         return NOTHING
 
 
-def write_remarks(folder: Path, said: Remarks) -> None:
-    """Replace what is said of a run, durably; raises RunError if it cannot be written, and then the old is untouched."""
+def write_remarks(folder: Path, notes: Remarks) -> None:
+    """Replace the remarks on a run, durably; raises RunError if that fails, and then the old ones remain."""
     try:
-        replace_beside(folder, REMARKS, msgspec.json.format(msgspec.json.encode(said), indent=2))
+        replace_sidecar(folder, REMARKS, msgspec.json.format(msgspec.json.encode(notes), indent=2))
     except OSError as error:
         raise RunError(
-            f"{folder / REMARKS}: could not be written: {reason_of(error)}. What is said of the run is as it was before"
+            f"{folder / REMARKS}: could not be written: {reason_of(error)}. The remarks did not change"
         ) from error
 
 
 def change_remarks(folder: Path, change: Callable[[Remarks], Remarks]) -> Remarks:
-    """Change what is said of a run, and give what is said then; of two at once, one waits for the other.
+    """Change the remarks on a run, and return them; concurrent changes wait for each other.
 
     Args:
         folder: The run.

@@ -1,4 +1,4 @@
-"""One run on storage: begun, opened, read and sealed; what lies where is told in `assay.bundle`."""
+"""Begin, open, read and seal one run; `assay.bundle` describes its files."""
 
 import contextlib
 import datetime as dt
@@ -38,7 +38,7 @@ _NAMED = 5
 """Clients that a message names."""
 
 Streams = dict[str, Stream]
-"""What each client's stream says, by the client's name."""
+"""Content of each client's stream, by the client's name."""
 
 
 class RunBundle:
@@ -153,7 +153,7 @@ class RunBundle:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its folder is known not to be there any more; storage that does not answer says nothing of that."""
+        """Whether its folder is known not to be there any more; False if the storage does not answer."""
         try:
             self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -174,7 +174,7 @@ class RunBundle:
 
     @property
     def marks(self) -> tuple[KeptMark, ...]:
-        """When something happened, as the user says, now: no part of the record."""
+        """When something happened, as the user states, now: no part of the record."""
         return marks_of(self.path)
 
     @property
@@ -250,7 +250,7 @@ class RunBundle:
         The engine must have ended. When this fails, the run stays unsealed and loses nothing.
 
         Args:
-            exit_code: Of the error that ended the run early; None: it ended by itself, and its numbers say the rest.
+            exit_code: Of the error that ended the run early; None: it ended by itself, and its results decide the code.
 
         Raises:
             BundleError: the run is sealed, or its stream is not one.
@@ -291,7 +291,7 @@ class RunBundle:
         found = [f"{name} is not in it" for name in sorted(needed - self._head.files.keys())]
         found += files.faults(self.path, self._head.files)
         if found:
-            raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
+            raise BundleError(f"{self.path}: does not match its manifest: {'; '.join(found)}. {DAMAGED_CURE}")
 
     @property
     def is_foreign(self) -> bool:
@@ -303,7 +303,7 @@ class RunBundle:
         return files.of_client(self.path, files.STREAMS, client)
 
     def take_stream(self, client: str, stream: Stream) -> None:
-        """Hold what the stream of a client says, as it was just read: while the file has this size it is not read again."""
+        """Keep the content of a client's stream: while the file has this size it is not read again."""
         self._taken[client] = (self.stream_path(client).lstat().st_size, stream)
 
     def keep_client_set(self, found: ClientSet) -> None:
@@ -335,7 +335,7 @@ class RunBundle:
         """Give what another tool printed; None of a run that Assay measured.
 
         Raises:
-            BundleError: a foreign run lacks it, or it is not what it says that it is.
+            BundleError: a foreign run does not have it, or it does not match its description.
         """
         if not self.is_foreign:
             return None
@@ -367,12 +367,12 @@ class RunBundle:
             raise BundleError(f"{self.path / files.SOURCE}: cannot be read ({error}). {DAMAGED_CURE}") from error
 
     def file_names(self) -> tuple[str, ...]:
-        """Name the files of the run: of a sealed one those of its manifest, the manifest, and what is said of it."""
+        """Name the files of the run: of a sealed one those of its manifest, the manifest, and the remarks on it."""
         if isinstance(self._head, Manifest):
             names = {*self._head.files, files.MANIFEST, files.SEAL}
-            beside = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
-            said = [name for name, is_there in beside.items() if is_there and name not in names]
-            return (*self._head.files, files.MANIFEST, files.SEAL, *said)
+            sidecars = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
+            parts = [name for name, is_there in sidecars.items() if is_there and name not in names]
+            return (*self._head.files, files.MANIFEST, files.SEAL, *parts)
         there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
         return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
 
@@ -392,7 +392,7 @@ class RunBundle:
         ended = dt.datetime.now(dt.UTC)
         began_s = self._began_s
         if began_s is None:
-            # Sealed by another process than the one that began it: only the calendar knows.
+            # Sealed by another process than the one that began it: only the calendar has the time.
             seconds = (ended - dt.datetime.fromisoformat(self.info.started_utc)).total_seconds()
         else:
             seconds = time.monotonic() - began_s
@@ -440,12 +440,12 @@ class RunBundle:
         if len(clients) > 1:
             raise BundleError(
                 f"{self.path}: has streams of {len(clients)} clients ({', '.join(clients[:_NAMED])}), and each is asked for"
-                f" by its name; how their clocks stood would be in {CLIENTS}. {DAMAGED_CURE}"
+                f" by its name; their clock offsets would be in {CLIENTS}. {DAMAGED_CURE}"
             )
         return clients[0]
 
     def _in_memory(self) -> Streams | None:
-        """Give what the streams say, while there are any or when they were sealed a moment ago; else tables are in files."""
+        """Return the content of the streams, if there are any or they were just sealed; else tables are in files."""
         if self._sealed_from is None and not self.is_sealed:
             streams = self._streams()
             if not self.is_sealed:

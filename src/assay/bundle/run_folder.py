@@ -1,4 +1,4 @@
-"""The folder of a new run: named by the time, what the run is about, and chance; the maker's alone to write."""
+"""Create the folder of a new run: named by time, load and chance; only its owner can write to it."""
 
 import contextlib
 import datetime as dt
@@ -107,10 +107,10 @@ def later_run(runs: Path) -> str | None:
 
 
 def cannot_be_kept(runs: Path, error: OSError) -> str:
-    """Say that a run cannot be kept, and why."""
+    """Report that a run cannot be kept, and why."""
     return (
         f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
-        "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
+        "Keep runs in another place with --runs DIR or $ASSAY_RUNS"
     )
 
 

@@ -1,6 +1,6 @@
-"""The folder in which a file of a run is made, opened so that nobody leads it elsewhere.
+"""Open the folder in which a file of a run is created, so that no link can redirect it.
 
-Where others may write beside the run's folder, they can put a link in its place between two calls. So neither the run's
+Where others may write next to the run's folder, they can put a link in its place between two calls. So neither the run's
 folder nor the one of its streams is entered over a link, and what is made there is made in the folder that was opened.
 """
 

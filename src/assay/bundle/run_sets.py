@@ -1,4 +1,4 @@
-"""Which runs are a side of a comparison? One, several with commas between them, or all that have a tag."""
+"""Find the runs of a side of a comparison: one, several with commas between them, or all with a tag."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The lists of operations that a Plan refers to, kept in its bundle: a run can be repeated wherever the bundle is.
+"""Keep the lists of operations that a Plan refers to in its bundle, so that a run can be repeated anywhere.
 
 In `resolved.json` a script's path is the name of a file of the bundle, which has a part of its SHA-256 in it: Plans with
 the same hash do the same. A Plan in memory has absolute paths. A bundle names no script but its own: whoever made it might
@@ -59,7 +59,7 @@ def keep_scripts(plan: Plan, scripts: Opened, folder: Path) -> Plan:
         except OSError as error:
             raise RunError(
                 f"{path}: could not be kept in {folder}: {error.strerror}. Nothing was measured; make room there or "
-                "keep runs elsewhere with --runs DIR"
+                "keep runs in another place with --runs DIR"
             ) from error
         names[path] = name
     return _with_paths(plan, names.__getitem__)
@@ -76,7 +76,7 @@ def find_scripts(plan: Plan, folder: Path) -> Plan:
 
 
 def name_scripts(plan: Plan) -> Plan:
-    """Return the Plan with the scripts' bare names, which tell their content: to compare it with another run's."""
+    """Return the Plan with the scripts' bare names, which identify their content: to compare it with another run's."""
     return _with_paths(plan, lambda path: Path(path).name)
 
 
@@ -87,7 +87,7 @@ def script_names(plan: Plan) -> tuple[str, ...]:
 
 def _opened(path: str) -> BinaryIO:
     root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    cure = "Name a file beside the load file; nothing was measured"
+    cure = "Name a file next to the load file; nothing was measured"
     try:
         script = open_below(root, os.path.normpath(path).lstrip("/"))
     except NotRegularError as error:

@@ -1,4 +1,4 @@
-"""Reading JSON that anybody may have written: shallow, with numbers of a length that numbers have.
+"""Read untrusted JSON: shallow, with numbers of a bounded length.
 
 The decoder itself checks types, UTF-8 and what a field may be; what it would take to pieces without end is refused here.
 """
@@ -25,7 +25,7 @@ def decode(data: bytes, kind: type[T]) -> T:
     """Decode a document.
 
     Raises:
-        ValueError: it is none of that kind; the text says why, and where.
+        ValueError: it is none of that kind; the message explains why, and where.
     """
     bare = _STRING.sub(b"", data)
     if _LONG.search(bare):

@@ -1,4 +1,4 @@
-"""From the engine's stream to the tables of a bundle, whose columns `assay.bundle` describes.
+"""Convert the engine's stream to the tables of a bundle, whose columns `assay.bundle` describes.
 
 A stream may end anywhere: the line that was being written when the engine was killed is left out, and its bytes are
 counted. Anything else that is no event means that the file was changed or is of another version, and is refused: a
@@ -30,7 +30,7 @@ HOST = "host"
 
 CLIENT = "client"
 
-# Counters are signed: differences of running totals must not wrap around when a counter was reset.
+# Counters are signed: differences of running totals must not wrap when a counter was reset.
 OF_STREAM: Mapping[str, dict[str, pl.DataType]] = {
     INTERVALS: {
         "phase_index": pl.Int32(),
@@ -84,10 +84,11 @@ OF_STREAM: Mapping[str, dict[str, pl.DataType]] = {
 COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
     name: {CLIENT: pl.String(), **columns} for name, columns in OF_STREAM.items()
 }
-"""As they are kept: what the streams of all clients say, each row with the client that it is from."""
+"""The streams of all clients, each row with its client."""
 
 ADDED_LATER: Mapping[str, frozenset[str]] = {WORKERS: frozenset({"idle_ns"})}
-"""Columns that a table of this schema may lack, because the version that wrote it did not have them: they read as null."""
+"""Columns that a table of this schema may be without, because the version that wrote it did not have them: they read as
+null."""
 
 _LISTS = {HISTOGRAMS: ("bucket", "n"), HOST: ("name", "value")}
 """Columns that arrive as one list a row and are spread over as many rows."""
@@ -104,7 +105,7 @@ def join(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Stream:
-    """All that one stream says."""
+    """Content of one stream."""
 
     hello: Hello | None
     events: tuple[Event, ...]
@@ -115,7 +116,7 @@ class Stream:
 
 
 def warm_up() -> None:
-    """Make a table as a seal does, and let it go: a library that cannot start its threads says so now, by a panic."""
+    """Make a table as a seal does, and let it go: a library that cannot start its threads fails now, by a panic."""
     _frame(INTERVALS, []).write_parquet(io.BytesIO())
 
 

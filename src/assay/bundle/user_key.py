@@ -1,7 +1,7 @@
-"""The key of this user, by which Assay knows again what it wrote itself.
+"""Keep the key of this user, with which Assay recognises its own runs.
 
 `key` in Assay's folder of the XDG data folder: 32 random bytes that only this user can read. It is made when it is first
-needed. What is authenticated with it begins with words of its own, so that no proof stands for another thing.
+needed. What is authenticated with it begins with words of its own, so that no proof is valid for another thing.
 """
 
 import os
@@ -72,7 +72,7 @@ def safe_user_key(what: str) -> bytes:
 def _folder() -> Path | None:
     try:
         return xdg.folder(_VARIABLE, "~/.local/share")
-    except InputError:  # nobody knows a home
+    except InputError:  # no home directory
         return None
 
 

@@ -1,1 +1,1 @@
-"""File systems x options x schedulers x loads: a campaign, carried out cell by cell and kept in one folder."""
+"""Measure a campaign: file systems x options x schedulers x loads, cell by cell, kept in one folder."""

@@ -1,4 +1,4 @@
-"""What does a campaign's file ask for?
+"""Read a campaign's file.
 
 TOML, documented in docs/how-to/matrix.md. It is read strictly; whatever is wrong is a `FrontEndError` with file and line. A
 campaign writes to devices as root, so words that could lead mkfs or mount to any other place than the campaign's own are
@@ -21,9 +21,9 @@ from assay.tools.registry import TOOLS
 from assay.units import MIB, parse_bytes
 
 DIRECTORY: Final = "{dir}"
-"""Stands for the directory of a cell."""
+"""Placeholder of the directory of a cell."""
 INPUT: Final = "{input}"
-"""Stands for the file of a load's `input`."""
+"""Placeholder of the file of a load's `input`."""
 MOST_MEASUREMENTS: Final = 10_000
 MOST_REPEATS: Final = 100
 LEAST_BYTES: Final = 512 * MIB
@@ -94,7 +94,7 @@ class LoopTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class CampaignFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file as it stands."""
+    """The file as written."""
 
     name: str
     repeats: int = 3
@@ -152,7 +152,7 @@ def parse(text: str, source: str) -> Campaign:
     """Read a campaign's file.
 
     Raises:
-        FrontEndError: anything that cannot be carried out as meant.
+        FrontEndError: anything that cannot be executed as intended.
     """
     document, lines = read_toml(text, source)
     try:
@@ -167,15 +167,15 @@ _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+|\.\.\.)\]")
 _FIELD = re.compile(r"field `([^`]+)`")
 
 
-def _misfit(said: str, source: str, lines: Lines) -> FrontEndError:
+def _misfit(text: str, source: str, lines: Lines) -> FrontEndError:
     """Give msgspec's words with the line that they are of."""
-    at = _AT.search(said)
+    at = _AT.search(text)
     path: Path = ()
     for name, index in _STEP.findall(at["path"] if at else ""):
         if index == "...":
             break
         path = (*path, int(index) if index else name)
-    words = said[: at.start()] if at else said
+    words = text[: at.start()] if at else text
     if field := _FIELD.search(words):
         path = (*path, field[1])
     label = ".".join(str(step) for step in path if isinstance(step, str))
@@ -271,7 +271,7 @@ class _Reading:
         return FileSystem(kind=table.kind, name=name, mkfs=mkfs, mount=mount)
 
     def _choices(self, path: Path, given: Choice) -> dict[str, str]:
-        """Name options that have no names by what they say."""
+        """Name options without names by their texts."""
         named: Mapping[str, str]
         if isinstance(given, dict):
             named = given
@@ -315,11 +315,11 @@ class _Reading:
             )
         used = list(_places(words))
         if bool(table.input) != (INPUT in used):
-            raise self.refuse(path, f"{INPUT} in the command stands for the file of its 'input': one needs the other")
-        if DIRECTORY not in used and DIRECTORY not in table.input:
             raise self.refuse(
-                path, f"nothing says {DIRECTORY}, which stands for the directory of the cell that is measured"
+                path, f"{INPUT} in the command is replaced by the file of its 'input': one needs the other"
             )
+        if DIRECTORY not in used and DIRECTORY not in table.input:
+            raise self.refuse(path, f"{DIRECTORY} is missing, which is replaced by the directory of the measured cell")
         try:
             check_words(words, DIRECTORY, table.input, INPUT)
         except InputError as error:
@@ -328,7 +328,7 @@ class _Reading:
 
 
 def _places(words: list[str]) -> Iterator[str]:
-    """Name what stands for something in these words."""
+    """List the placeholders in these words."""
     for word in words:
         for place in (DIRECTORY, INPUT):
             if place in word:

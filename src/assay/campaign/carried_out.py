@@ -1,4 +1,4 @@
-"""A campaign, measured slot by slot: every one once, whatever ends the program between.
+"""Measure a campaign slot by slot: each one once, whatever ends the program meanwhile.
 
 Each slot has its line in the journal before anything is written, and another once its run is kept; a run that was
 sealed before the program was killed, and that line written, is found again by its mark. What could not be made or
@@ -67,7 +67,7 @@ class Overwritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeasuredCampaign:
-    """Carries a campaign out, from where its journal says that it is."""
+    """Run a campaign, from the state in its journal."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class MeasuredCampaign:
         *,
         overwritten: Overwritten | None,
         runs: Path,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         tick: Callable[[str, float | None, str], None],
     ) -> None:
         """Begin it in the journal, or go on with it.
@@ -86,15 +86,15 @@ class MeasuredCampaign:
             journal: Open, and this process's alone.
             overwritten: The device; None: a loop file.
             runs: Where runs are kept.
-            say: Tells the user of what went on, in a line.
-            tick: Tells the user of what goes on: its words, the seconds since it began (None: it begins), and how long the
+            report: Prints a line about the progress.
+            tick: Shows progress to the user: its text, the seconds since it began (None: it begins), and how long the
                 rest will take.
 
         Raises:
             InputError: the journal is that of another campaign, or of another device.
         """
         self._campaign, self._journal, self._runs = campaign, journal, runs
-        self._overwritten, self._say, self._tick = overwritten, say, tick
+        self._overwritten, self._report, self._tick = overwritten, report, tick
         self._fill_holes: Callable[[], None] | None = None
         """Of the loop file; None: the campaign has a device."""
         self._retried: set[int] = set()
@@ -102,7 +102,7 @@ class MeasuredCampaign:
         if begun is not None and begun.campaign != campaign and not journal.measured():
             # Its file was put right before anything was measured: what was begun is taken away, and forgotten.
             for line in take_away(journal, own_names(overwritten)):
-                say(line)
+                report(line)
             journal.forget()
             begun = None
         if begun is None:
@@ -141,7 +141,7 @@ class MeasuredCampaign:
             if self._journal.begun is None:
                 self._journal.append(self._first)
             for line in take_away(self._journal, own_names(self._overwritten)):
-                self._say(line)
+                self._report(line)
             self._adopt()
             slots = self.waiting(retry=retry)
             if not slots:
@@ -177,7 +177,7 @@ class MeasuredCampaign:
                         slot=marks[mark], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
                     )
                 )
-                self._say(f"{run.run_id}: kept by an earlier start, and counted")
+                self._report(f"{run.run_id}: kept by an earlier start, and counted")
 
     def _is_own(self, run_id: str) -> bool:
         """Whether this user made a run: its tags anybody can have written who can write to the folder of the runs."""
@@ -208,9 +208,9 @@ class MeasuredCampaign:
             return
         loop = self._campaign.loop
         if loop is None:
-            raise InputError("neither [loop] nor --destroy-data says where to measure")
+            raise InputError("nowhere to measure: give [loop] in the file, or --destroy-data")
         with loop_image.loop_folder(loop, self._campaign.name) as folder:
-            self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
+            self._report(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
             image = loop_image.make_image(folder, loop, self._journal)
             self._fill_holes = functools.partial(loop_image.fill_holes, folder, image, loop)
             try:
@@ -223,7 +223,7 @@ class MeasuredCampaign:
             finally:
                 loop_image.detach(image)
                 if not loop_image.remove_image(folder, image):
-                    self._say(
+                    self._report(
                         f"{folder.path / image.name} is not the file that was made, or has further names: it stays"
                     )
 
@@ -284,7 +284,7 @@ class MeasuredCampaign:
             if mounts_on(place):
                 raise
             self._journal.append(SlotFailed(slot=slot.number, why=str(error)))
-            self._say(f"{words}: {error}")
+            self._report(f"{words}: {error}")
             return True
         if document is None:
             return False
@@ -322,7 +322,7 @@ class MeasuredCampaign:
         mount_file_system(device, cell, place)
 
     def _words_left(self, left: list[CampaignSlot]) -> str:
-        """Say how long the rest will take, by what was measured: each load as long as it took, others as long as any."""
+        """Estimate the remaining time from past measurements: loads not measured yet take as long as the longest."""
         of_slot = {slot.number: slot for slot in self._design.slots}
         took: dict[int, list[float]] = {}
         for line in self._journal.measured().values():

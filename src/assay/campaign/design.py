@@ -1,4 +1,4 @@
-"""Which cells does a campaign have, by which factors, and in which order are they measured?
+"""Compute the cells of a campaign, its factors and the order of measurements.
 
 A cell is a file system as it is made, mounted and scheduled. `mkfs` and `mount` are factors of their own where every file
 system is tried with choices of the same names; else they are part of the file system's level, so that the cells are always

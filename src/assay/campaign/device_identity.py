@@ -1,4 +1,4 @@
-"""Which device is this, and is it still the same medium?
+"""Identify a device, and check that it is still the same medium.
 
 A path and a number (major:minor) are given anew when a device goes and another comes. So a device is known by its number,
 its size, what it calls itself, and the sequence number of its medium (BLKGETDISKSEQ, Linux 5.15), which the kernel gives to
@@ -39,7 +39,7 @@ class DeviceIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     start_bytes: int = 0
     """Of a partition."""
     diskseq: int | None = None
-    """Of its medium; None: the kernel is too old to say."""
+    """Of its medium; None: the kernel is too old."""
     boot_id: str = ""
     """Of the kernel that gave numbers."""
 
@@ -104,7 +104,7 @@ def node_of_open(descriptor: int, path: str) -> BlockNode:
     tree = SystemTree()
     name = name_of_number(tree, number)
     if name is None:
-        raise RunError(f"{path}: /sys/dev/block/{number} is not there, so nobody can say who uses it")
+        raise RunError(f"{path}: /sys/dev/block/{number} is not there, so its users are unknown")
     size = _asked(descriptor, _BLKGETSIZE64)
     if not size:
         raise InputError(f"{path} has no size: there is no medium")
@@ -139,11 +139,11 @@ def node_of(identity: DeviceIdentity) -> BlockNode | None:
 def loop_status(descriptor: int) -> LoopStatus | None:
     """Ask an open loop device what is behind it; None: nothing, or it is none."""
     try:
-        told = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS.size))
+        text = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_STATUS.size))
     except OSError:
         return None
     # The kernel's encoding of a device number is that of the C library (new_encode_dev).
-    return LoopStatus(*_STATUS.unpack(told))
+    return LoopStatus(*_STATUS.unpack(text))
 
 
 def loop_status_of(name: str) -> LoopStatus | None:
@@ -157,14 +157,14 @@ def loop_status_of(name: str) -> LoopStatus | None:
     try:
         descriptor = os.open(node_path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise RunError(f"{node_path(name)}: {error.strerror}; nobody can say what is behind it") from error
+        raise RunError(f"{node_path(name)}: {error.strerror}; its backing file is unknown") from error
     try:
         is_it = number_of(os.fstat(descriptor).st_rdev) == SystemTree().read(f"{BLOCK}/{name}/dev").text
         status = loop_status(descriptor) if is_it else None
     finally:
         os.close(descriptor)
     if status is None and SystemTree().is_directory(f"{BLOCK}/{name}/loop"):
-        raise RunError(f"{node_path(name)} is not the loop device {name}; nobody can say what is behind that")
+        raise RunError(f"{node_path(name)} is not the loop device {name}; its backing file is unknown")
     return status
 
 
@@ -179,7 +179,7 @@ def number_of(device: int) -> str:
 
 
 def boot_id() -> str:
-    """Name this start of the kernel; empty where it does not say."""
+    """Name this start of the kernel; empty if unknown."""
     return SystemTree().read("/proc/sys/kernel/random/boot_id").text or ""
 
 

@@ -1,4 +1,4 @@
-"""Who uses the storage that a device is made of?
+"""Find what uses the storage of a device.
 
 Used is what is mounted in any mount namespace (also as a part of a btrfs), swapped to, held by device mapper, MD or another
 layer, behind a loop device, or open in a process. That is asked of the device and its partitions, and of everything that has
@@ -67,7 +67,7 @@ class BlockMap:
     """The block devices of a machine, and how they lie on each other."""
 
     def __init__(self, tree: SystemTree, loops: Callable[[str], LoopStatus | None] = loop_status_of) -> None:
-        """Look at all of them; `loops` says what is behind a loop device."""
+        """Look at all of them; `loops` gives the file behind a loop device."""
         self._tree = tree
         self._blocks = {name: self._block(name, loops) for name in tree.names(BLOCK)}
         self._by_number = {block.number: block for block in self._blocks.values()}
@@ -167,13 +167,13 @@ class BlockMap:
 
 
 def uses(tree: SystemTree, blocks: BlockMap, name: str) -> Iterator[str]:
-    """Say who uses a device, a part of it, or what has the same bytes."""
+    """Find what uses a device, a part of it, or what has the same bytes."""
     sharers = blocks.sharers(name)
     mounts = _all_mounts(tree)
     for sharer in sharers:
         why = f" ({sharer.why})" if sharer.why else ""
         numbers = blocks.names_of(sharer)
-        for use in (*_carried(tree, numbers, mounts), *_above(blocks, sharer, numbers)):
+        for use in (*_uses(tree, numbers, mounts), *_above(blocks, sharer, numbers)):
             yield f"{use[0]}{why} {use[1]}"
     files = blocks.files(sharers)
     yield from _swap_files(tree, files)
@@ -188,7 +188,7 @@ def uses(tree: SystemTree, blocks: BlockMap, name: str) -> Iterator[str]:
         time.sleep(_PAUSE_S)
 
 
-def _carried(
+def _uses(
     tree: SystemTree, numbers: Mapping[str, str], mounts: Collection[tuple[Mount, str]]
 ) -> Iterator[tuple[str, str]]:
     """File systems and swap: which device, and what of it."""
@@ -232,7 +232,7 @@ def in_use(tree: SystemTree, blocks: BlockMap) -> list[str]:
 
 
 def _all_mounts(tree: SystemTree) -> list[tuple[Mount, str]]:
-    """All mounts of this process, and of others in mount namespaces of their own, with words that say whose."""
+    """All mounts of this process, and of others in mount namespaces of their own, with the owner."""
     found = [(mount, "") for mount in parse(tree.read("/proc/self/mountinfo").text or "")]
     seen = {_namespace(tree, "self")}
     for process in (name for name in tree.names("/proc") if name.isdigit()):

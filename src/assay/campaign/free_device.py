@@ -1,9 +1,9 @@
-"""May a campaign overwrite this device? Only where nobody uses it and it carries nothing that the user did not name.
+"""Check that a campaign may overwrite a device: nothing uses it, and it has no signature that the user did not name.
 
-Who uses it says `device_uses`. In the end the kernel is asked: an exclusive open of a block device fails where anybody holds
-it (open(2), O_EXCL); what else has the same bytes is kept so while it is written, so that nobody begins to use it meanwhile.
-What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What another device in use
-carries is not overwritten either, by whatever way both come to have it.
+`device_uses` finds what uses it. In the end the kernel is asked: an exclusive open of a block device fails where anybody
+holds it (open(2), O_EXCL); what else has the same bytes is kept so while it is written, so that nobody begins to use it
+meanwhile. What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What another
+device in use carries is not overwritten either, by whatever way both come to have it.
 """
 
 import contextlib
@@ -66,29 +66,29 @@ def _check(node: BlockNode, over: Collection[str], own: Collection[str], claims:
                 os.close(claim)
             else:
                 claims.callback(os.close, claim)
-    carried = _signatures(tree, node.name)
-    others = [each for each in carried if each.uuid not in own or not each.uuid]
+    signatures = _signatures(tree, node.name)
+    others = [each for each in signatures if each.uuid not in own or not each.uuid]
     unnamed = sorted({each.type for each in others if each.type not in over})
     if unnamed:
         raise InputError(
-            f"{node.path} carries {', '.join(unnamed)}. Nothing is written to it. If all of that may be destroyed, say so: "
+            f"{node.path} carries {', '.join(unnamed)}. Nothing is written to it. If all of that may be destroyed, add: "
             f"--destroy-data {node.path} {' '.join(f'--over {each}' for each in unnamed)}"
         )
-    absent = sorted(set(over) - {each.type for each in carried})
+    absent = sorted(set(over) - {each.type for each in signatures})
     if absent and not own:
         raise InputError(
             f"--over {absent[0]}: {node.path} does not carry that, so it may be another device than you mean. Nothing is "
             "written to it"
         )
-    if why := next(_in_use_by_another_way(tree, blocks, sharers, carried), None):
+    if why := next(_in_use_by_another_way(tree, blocks, sharers, signatures), None):
         raise InputError(f"{node.path} {why}. Nothing is written to it")
 
 
 def _in_use_by_another_way(
-    tree: SystemTree, blocks: BlockMap, sharers: Collection[Sharer], carried: Collection[Signature]
+    tree: SystemTree, blocks: BlockMap, sharers: Collection[Sharer], signatures: Collection[Signature]
 ) -> Iterator[str]:
-    """Say which device in use carries what this one does: an overlay, a network or a second cable may lead to both."""
-    uuids = {each.uuid: each.type for each in carried if each.uuid}
+    """Find a device in use with the same content: an overlay, a network or a second cable may lead to both."""
+    uuids = {each.uuid: each.type for each in signatures if each.uuid}
     if not uuids:
         return
     asked = {sharer.name for sharer in sharers}
@@ -96,10 +96,10 @@ def _in_use_by_another_way(
         if name in asked:
             continue
         try:
-            carried_there = _carried_by(name)
+            found_there = _signatures_of(name)
         except OSError:  # such as a disk of the host in a container: no node leads to it
             continue
-        for uuid in (each.uuid for each in carried_there):
+        for uuid in (each.uuid for each in found_there):
             if uuid in uuids:
                 yield (
                     f"carries the {uuids[uuid]} {uuid}, and so does {name}, which is in use: it may be the same storage. If"
@@ -111,10 +111,10 @@ def _signatures(tree: SystemTree, name: str) -> list[Signature]:
     """Name what a device and its partitions carry."""
     folder = f"{BLOCK}/{name}"
     parts = [each for each in tree.names(folder) if tree.at(f"{folder}/{each}/partition").exists()]
-    return [found for each in (name, *parts) for found in _carried_by(each)]
+    return [found for each in (name, *parts) for found in _signatures_of(each)]
 
 
-def _carried_by(name: str) -> list[Signature]:
+def _signatures_of(name: str) -> list[Signature]:
     """Name what a device by itself carries; raises RunError where its node is another's."""
     descriptor = _opened(name, os.O_RDONLY)
     try:
@@ -148,6 +148,6 @@ def _open_alone(node: BlockNode, sharer: Sharer, number: str) -> int:
                 raise RunError(f"{node_path(sharer.name)} ({number}): {error.strerror}. Nothing is written") from error
             if time.monotonic() > deadline_s:
                 raise InputError(
-                    f"{node.path}: the kernel says that {sharer.name}{why} is in use. Nothing is written to it"
+                    f"{node.path}: the kernel reports that {sharer.name}{why} is in use. Nothing is written to it"
                 ) from error
             time.sleep(_PAUSE_S)

@@ -1,4 +1,4 @@
-"""The device that a campaign writes to, held open from before the first look until the last step.
+"""Hold the device that a campaign writes to open, from before the first check until the last step.
 
 Commands are given the open device by its descriptor, so that no name can lead them to another. While it is open the kernel
 gives its number to none; a medium that is exchanged in it is seen before each step, by its sequence number and size. Only

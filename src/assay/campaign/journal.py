@@ -1,9 +1,9 @@
-"""What has a campaign done so far? A file of lines of JSON, each on storage before what it says is begun, or believed.
+"""Keep the journal of a campaign: JSON lines, each on storage before its step begins, or is believed.
 
 The folder is its owner's alone, and so is the way to it. Each line is authenticated with the user's key, together with its
 number and the line before: who does not have the key can neither write a line nor move one. A journal of which that does not
 hold may be shown, and is never acted on. A line that was not whole when the power went, or the program was killed, is as if
-it had never been written: what it would have said is done again. What is made outside of the folder is named here first.
+it had never been written: its step is done again. What is made outside of the folder is named here first.
 """
 
 import fcntl
@@ -111,7 +111,7 @@ class MeasurementStarted(JournalLine, frozen=True, kw_only=True, tag="measuremen
 
 
 class Effective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the kernel and the file system say that they are."""
+    """Options as the kernel and the file system report them."""
 
     mount_options: tuple[str, ...]
     scheduler: str | None
@@ -360,7 +360,7 @@ def _read(descriptor: int, path: Path, key: bytes | None) -> _Lines:
     if lines and not (isinstance(lines[0], CampaignBegun) and lines[0].schema == SCHEMA):
         raise BundleError(f"{path}: it does not begin as a campaign does that this Assay reads ({SCHEMA})")
     if (wrong := _inconsistent(lines)) is not None:
-        raise BundleError(f"{path}:{wrong}: this line speaks of what the campaign has not")
+        raise BundleError(f"{path}:{wrong}: this line is about something that the campaign does not have")
     return _Lines(lines, last, forged, len(whole))
 
 

@@ -1,4 +1,4 @@
-"""What did a campaign that was killed leave behind, and what of it is really its own?
+"""Find what a killed campaign left, and which of it is its own.
 
 Its journal, which only this user's Assay can have written, names what it made outside of its folder, before it made it. Even
 so the list is short: ended is the process that was recorded, unmounted what lies on its own mount point and is its own
@@ -107,10 +107,10 @@ def _device_of(mount: Mount) -> str | None:
 def put_back(journal: Journal) -> Iterator[str]:
     """Undo what a campaign left that nobody goes on with, yielding a line about each thing.
 
-    Its device is known again by what the journal says of it, and is left with the last file system that was made on it.
+    Its device is recognised by the data in the journal, and is left with the last file system that was made on it.
 
     Raises:
-        InputError: its device is not there, or cannot be told from others.
+        InputError: its device is not there, or cannot be distinguished from others.
         RunError: something of its own is still in use.
     """
     begun = journal.begun
@@ -142,8 +142,8 @@ def scheduler_found(disk: str) -> SchedulerFound | None:
 
 
 def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
-    """Give own disks the scheduler that the campaign found there, and say so of each."""
-    told = []
+    """Restore the I/O scheduler of the campaign's disks, and report each."""
+    parts = []
     first = {
         (line.disk, line.diskseq, line.boot_id): line
         for line in reversed(journal.lines)
@@ -155,8 +155,8 @@ def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
             continue
         if scheduler_of(line.disk) not in {None, line.scheduler}:
             set_scheduler(line.disk, line.scheduler)
-            told.append(f"{scheduler_file(line.disk)}: {line.scheduler} again, as it was before the campaign")
-    return told
+            parts.append(f"{scheduler_file(line.disk)}: {line.scheduler} again, as it was before the campaign")
+    return parts
 
 
 def _diskseq(disk: str) -> int | None:

@@ -1,7 +1,8 @@
-"""What do the words of a campaign's load ask for? They are read as the command itself reads them, and nothing is measured.
+"""Check the command line of a campaign's load: it is read as the command itself reads it, and nothing is measured.
 
-A campaign's file may be a stranger's, and is carried out by root: a load measures the directory of its cell, and writes
-there alone. What a tool's own words name - clients, files beside its text, further directories - is what its front end says.
+A campaign's file may be a stranger's, and is executed by root: a load measures the directory of its cell, and writes
+there alone. What a tool's own words name - clients, files next to its text, further directories - is what its front end
+reports.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ OF_CLIENTS: Final = frozenset({
 })  # fmt: skip
 """As `cli/clients.py` has them."""
 _CELL: Final = "cell"
-"""Name of an empty folder that stands for the directory of a cell while words are looked at."""
+"""Name of an empty folder that replaces the directory of a cell while a command line is checked."""
 _STANDARD_INPUT: Final = 0
 
 
@@ -40,9 +41,9 @@ def check_words(words: Sequence[str], place: str, text: str, text_place: str) ->
 
     Args:
         words: Of the load, as its file has them.
-        place: What stands for the directory of a cell in them, and in the text.
+        place: Placeholder of the directory of a cell in them, and in the text.
         text: Of the load's input; empty: it has none.
-        text_place: What stands for its file in the words.
+        text_place: Placeholder of its file in the command line.
 
     Raises:
         InputError: with the word, or what it asks for.
@@ -66,8 +67,8 @@ def check_words(words: Sequence[str], place: str, text: str, text_place: str) ->
             try:
                 _look(front_end(words[0]), put_in, cell)
             except AssayError as error:
-                said = str(error).replace(str(cell), place).replace(given, text_place)
-                raise InputError(said) from error
+                message = str(error).replace(str(cell), place).replace(given, text_place)
+                raise InputError(message) from error
 
 
 @contextlib.contextmanager
@@ -91,7 +92,7 @@ def _look(tool: "FrontEnd[Any]", words: Sequence[str], cell: Path) -> None:
 
 
 class _Looking:
-    """The context of a tool whose words are only checked."""
+    """The run context of a tool whose command line is only checked."""
 
     def __init__(self, tool: "FrontEnd[Any]", cell: Path) -> None:
         self._tool, self._cell = tool, cell

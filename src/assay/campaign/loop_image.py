@@ -1,8 +1,8 @@
-"""A file that a campaign makes and measures as a device: made, attached, and taken away again.
+"""Create, attach and remove a file that a campaign measures as a device.
 
-It is made in a folder in which no other user can exchange it, under a name of the campaign's own. Whose loop device it is,
-is told by the file's device and inode, which the journal has, and by that name: numbers may have been given to others since
-(loop(4), LOOP_GET_STATUS64).
+It is made in a folder in which no other user can exchange it, under a name of the campaign's own. Whose loop device it
+is, is identified by the file's device and inode, which the journal has, and by that name: numbers may have been given to
+others since (loop(4), LOOP_GET_STATUS64).
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from assay.targets import check_directory, room
 from assay.units import MIB
 
 RESERVE_BYTES: Final = 256 * MIB
-"""Stays free beside the file."""
+"""Space that stays free in addition to the file."""
 _LOOP_CLR_FD: Final = 0x4C01
 _PATIENCE_S, _PAUSE_S = 30.0, 0.05
 _DELETED: Final = " (deleted)"
@@ -135,7 +135,7 @@ def detach(image: ImageMade) -> None:
 
 
 def remove_image(folder: LoopFolder, image: ImageMade) -> bool:
-    """Remove the file, if it still is the one that was made; says whether it did."""
+    """Remove the file, if it still is the one that was made; returns whether it did."""
     with contextlib.suppress(OSError):
         there = os.stat(image.name, dir_fd=folder.descriptor, follow_symlinks=False)
         if _is_image(there, image):
@@ -181,7 +181,7 @@ def _has_open(descriptor: int, device: str, image: ImageMade) -> bool:
 
 
 def _detach(device: str, image: ImageMade) -> None:
-    """Detach a loop device by the descriptor that said what is behind it; raises RunError."""
+    """Detach a loop device by the descriptor that named its file; raises RunError."""
     try:
         descriptor = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

@@ -1,7 +1,7 @@
-"""Which options of mkfs may a campaign have, and which did the file system take?
+"""Check the mkfs options of a campaign, and read back which ones the file system took.
 
 mkfs takes further devices, files and dry runs as options, so only what shapes the file system itself is let through:
-mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8). An option stands alone, with its value behind it or as the next word, and nothing else
+mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8). An option is alone, with its value behind it or as the next word, and nothing else
 is a word.
 """
 
@@ -39,15 +39,17 @@ _KNOWN: Final = {
     ),
 }
 _VALUE = re.compile(r"[A-Za-z0-9_^+:,=.%-]{1,500}", re.ASCII)
-_ELSEWHERE = frozenset({"device", "file", "name", "logdev", "rtdev", "uuid", "UUID", "LABEL", "PARTUUID", "PARTLABEL"})
-"""Keys of values that name other devices or files, or what the campaign knows its own file system by."""
+_REFUSED_KEYS = frozenset(
+    {"device", "file", "name", "logdev", "rtdev", "uuid", "UUID", "LABEL", "PARTUUID", "PARTLABEL"}
+)
+"""Keys of values that name other devices or files, or by which the campaign recognises its own file system."""
 
 
 def mkfs_options(kind: str, text: str) -> tuple[MkfsOption, ...]:
     """Read options of a kind's mkfs.
 
     Raises:
-        InputError: one is not for a campaign, or lacks its value.
+        InputError: one is not for a campaign, or has no value.
     """
     try:
         words = shlex.split(text)
@@ -86,7 +88,7 @@ def _listed(known: _Known) -> str:
 
 def _check(value: str) -> None:
     keys = {part.partition("=")[0] for part in value.split(",")} if "=" in value or "," in value else {value}
-    if not _VALUE.fullmatch(value) or value.startswith("-") or (keys & _ELSEWHERE):
+    if not _VALUE.fullmatch(value) or value.startswith("-") or (keys & _REFUSED_KEYS):
         raise InputError(f"'{value}' may name another device or file; mkfs is given the campaign's own alone")
 
 
@@ -108,7 +110,7 @@ def with_extended(options: Sequence[MkfsOption], extended: str) -> list[MkfsOpti
 
 
 def not_taken(kind: str, options: Sequence[MkfsOption], super_block: dict[str, str]) -> tuple[str, ...]:
-    """Name what was asked for and the super block says otherwise; what it says nothing of is not named.
+    """Name what was asked for and the super block contradicts; options that it does not record are not listed.
 
     Args:
         kind: Of the file system.

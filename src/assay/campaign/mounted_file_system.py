@@ -1,4 +1,4 @@
-"""Make a file system, mount it where only root can go, and read back what it really is.
+"""Make a file system, mount it where only root can go, and read back its actual options.
 
 Nothing is written but through `HeldDevice`, which looks at the device before each step.
 
@@ -39,7 +39,7 @@ _KEEPS_BLOCKS: Final = {"ext4": "nodiscard", "xfs": "-K", "btrfs": "-K"}
 _PATIENCE_S, _PAUSE_S = 60.0, 0.2
 _SAME: Final = {"barrier=0": "nobarrier", "barrier=1": "barrier"}
 """How ext4 calls what was asked for otherwise."""
-_SAYS_NOTHING: Final = frozenset({"defaults", "rw", ""})
+_HAS_NO_MEANING: Final = frozenset({"defaults", "rw", ""})
 
 
 def make_file_system(device: HeldDevice, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
@@ -178,7 +178,7 @@ def _not_mounted_so(asked: str, known: set[str]) -> list[str]:
     return [
         f"mount option {option} is not shown by the kernel"
         for option in asked.split(",")
-        if option not in _SAYS_NOTHING
+        if option not in _HAS_NO_MEANING
         and not {option, _SAME.get(option, option)} & known
         and not any(each.startswith(f"{option}:") for each in known)
     ]
@@ -196,7 +196,7 @@ _PAIR = re.compile(r"([a-z0-9-]+)=([A-Za-z0-9.]+)")
 
 
 def super_block(kind: str, device: str, place: Path) -> dict[str, str]:
-    """Read what a super block says of how the file system was made; nothing where its reader is not there or fails."""
+    """Read the options of a file system from its super block; empty if the reader is absent or fails."""
     try:
         match kind:
             case "ext4":

@@ -1,4 +1,4 @@
-"""One measurement of a campaign: the words of a load as a command of Assay, and what became of it."""
+"""Run one measurement of a campaign: the load's command line as an Assay command, and its outcome."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ from assay.results import Document
 from assay.running.stopping import Stops
 
 _TICK_S: Final = 1.0
-_LONGEST_TOLD: Final = 500
+_LONGEST_SHOWN: Final = 500
 
 
 def tags_of(name: str, design: Design, cell: CampaignCell, load: CampaignLoad, number: int) -> tuple[str, ...]:
@@ -101,15 +101,15 @@ def measure(
                 handed_on += 1
         out.seek(0)
         err.seek(0)
-        text, told = out.read(), err.read().decode(errors="replace")
+        text, message = out.read(), err.read().decode(errors="replace")
     if process.returncode not in {MEASURED, NOT_TRUSTED}:
         if stops.count:
             return None
-        # Its last message: what is said before is where the run is kept, or a tool's own text.
-        said = " ".join(told.rpartition("assay: ")[2].split())
+        # Its last message: earlier ones are the place of the run, or a tool's own text.
+        line = " ".join(message.rpartition("assay: ")[2].split())
         if process.returncode == BAD_INPUT:
-            raise InputError(f"'assay {' '.join(words)}' is refused: {said[-_LONGEST_TOLD:]}")
-        raise RunError(f"exit code {process.returncode}: {said[-_LONGEST_TOLD:]}")
+            raise InputError(f"'assay {' '.join(words)}' is refused: {line[-_LONGEST_SHOWN:]}")
+        raise RunError(f"exit code {process.returncode}: {line[-_LONGEST_SHOWN:]}")
     try:
         return msgspec.json.decode(text, type=Document)
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""A process that the journal knows before it can do anything, and by which it is known again.
+"""Start a process that the journal records before it can do anything.
 
 It is started held: a shell waits for a line on a pipe, and only then becomes the command. Who is killed before that leaves
 a closed pipe, and the shell ends. A process is known again by its number, the moment of the kernel's clock when it began
@@ -47,7 +47,7 @@ def started(
         record: Called before the command begins; where that raises, it never does.
         out: Its standard output.
         err: Its standard error.
-        variables: Of its environment, beside those of this process.
+        variables: Of its environment, in addition to those of this process.
 
     Raises:
         RunError: no process can be started.
@@ -70,9 +70,9 @@ def started(
         begun_ticks = _started_ticks(process.pid)
         try:
             if begun_ticks is None:
-                raise RunError(f"/proc/{process.pid}/stat says nothing of the measurement's process")
+                raise RunError(f"/proc/{process.pid}/stat has nothing about the measurement's process")
             record(ProcessIdentity(process.pid, begun_ticks, boot_id()))
-            with suppress(BrokenPipeError):  # it ended by itself, and says with which code
+            with suppress(BrokenPipeError):  # it ended by itself, with a code
                 pipe.write(b"go\n")
                 pipe.flush()
         finally:

@@ -1,4 +1,4 @@
-"""I/O schedulers of a disk's queue: which it offers, which it has, and choosing one.
+"""Read and set the I/O scheduler of a disk's queue.
 
 The file is reached by the disk's name alone, and only where it is one of sysfs.
 """
@@ -22,7 +22,7 @@ def schedulers_of(disk: str) -> tuple[str, ...]:
 
 
 def scheduler_of(disk: str) -> str | None:
-    """Give the one that it has; None: it says nothing."""
+    """Give the one that it has; None: unknown."""
     text = SystemTree().read(scheduler_file(disk)).text
     return chosen(text) if text else None
 

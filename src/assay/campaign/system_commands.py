@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import RunError
 
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
-_LONGEST_TOLD = 500
+_LONGEST_SHOWN = 500
 
 
 def find_command(name: str) -> str | None:
@@ -37,10 +37,10 @@ def carry_out(
         words: The command; its name is looked for.
         folder: Where it runs.
         descriptors: Open files that it has, too.
-        shown: Words that are shown otherwise in what is said of it.
+        shown: Words that are replaced in messages about it.
 
     Raises:
-        RunError: it is not there, or failed; the text ends with what it said.
+        RunError: it is not there, or failed; the message ends with its output.
     """
     found = find_command(words[0])
     if found is None:
@@ -58,8 +58,8 @@ def carry_out(
         pass_fds=descriptors,
     )
     if done.returncode:
-        said = " ".join((done.stderr.strip() or done.stdout.strip()).split())
-        text = f"{' '.join(words)}: exit code {done.returncode}: {said[-_LONGEST_TOLD:]}"
+        message = " ".join((done.stderr.strip() or done.stdout.strip()).split())
+        text = f"{' '.join(words)}: exit code {done.returncode}: {message[-_LONGEST_SHOWN:]}"
         for word, otherwise in (shown or {}).items():
             text = text.replace(word, otherwise)
         raise RunError(text)

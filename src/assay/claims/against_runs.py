@@ -5,7 +5,7 @@
 
 A side is what `assay compare` takes: a run, several with commas, `tag:NAME`. A comparison is that of `assay compare`, with
 its interval. A value has the interval of the runs: of three and more Student's, of the logarithms; of one that of its own
-window, which has nothing of what differs between runs. Numbers that are not to be trusted decide nothing; nor do those of
+window, which has nothing of what differs between runs. Numbers that are not trusted decide nothing; nor do those of
 something else than what is claimed: of storage where a sentence has no `from page cache` or `as measured`.
 """
 
@@ -140,9 +140,7 @@ def _of_label(
     usable = [sample for sample in samples if sample.is_usable]
     if not usable:
         reasons = samples[0].result.trust.reasons
-        return undecided(
-            label, f"its number is not to be trusted: {reasons[0].text if reasons else 'no reason is kept'}"
-        )
+        return undecided(label, f"its number is not trusted: {reasons[0].text if reasons else 'no reason is kept'}")
     if (why := _of_another(usable, sentence)) is not None:
         return undecided(label, why)
     values = [value for sample in usable if (value := metric.value(sample.result)) is not None and value > 0]
@@ -167,7 +165,7 @@ def _of_label(
     reason = f"{measured} ({low} to {high}), of {usable[0].result.measures.words}; required: {span(amount.accepted)}"
     left_out = len(samples) - len(usable)
     if left_out:
-        reason += f"; {left_out} left out, not to be trusted"
+        reason += f"; {left_out} left out, not trusted"
     return AssessedSentence(says=label, verdict=verdicts.pop(), reason=reason, computed=shown)
 
 

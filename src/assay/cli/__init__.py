@@ -1,4 +1,4 @@
-"""The command line: one file a command, one for all tools; arguments -> one call -> exit code.
+"""Build the command line: one file per command, and one for all tools. Arguments -> one call -> exit code.
 
 Each command imports what it needs in its body, so that `assay --help` answers at once.
 """
@@ -42,7 +42,7 @@ from assay.cli import (
     worker,
 )
 from assay.cli.light_command import LightCommand
-from assay.cli.pipes import outlive_readers, say, widen_terminal
+from assay.cli.pipes import echo, outlive_readers, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
@@ -75,20 +75,22 @@ for group, commands in GROUPS.items():
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"assay {__version__}")
+        echo(f"assay {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """What does this storage really do, what limits it, and can I trust that number?"""
 
 
 _ALLOCATIONS = 100_000
-"""After so many Python looks for garbage in cycles. What a run is read into stays to the end: looking after each 700 took a
-tenth of the time."""
+"""Allocations between two searches for cyclic garbage. The objects of a run live until the end; searching after every 700
+allocations, the default, took a tenth of the time."""
 
 
 def main() -> None:
@@ -102,12 +104,12 @@ def main() -> None:
             sys.stdout.flush()
         sys.exit(code)
     except Stopped as stopped:
-        _say("stopped", stopped)
+        _print_error("stopped", stopped)
         sys.exit(INTERRUPTED)
 
 
 def _run() -> int:
-    """Run a command and say what ended it, if anything did; the exit code."""
+    """Run a command, print the error that ended it, if any, and return the exit code."""
     try:
         try:
             completion.be_ready()
@@ -118,7 +120,7 @@ def _run() -> int:
             sys.stdout.flush()
             return end.code if isinstance(end.code, int) else int(end.code is not None)
     except AssayError as error:
-        _say(str(error), error)
+        _print_error(str(error), error)
         return error.exit_code
     except Stopped:
         raise
@@ -126,10 +128,10 @@ def _run() -> int:
         if (text := refusal(error)) is None:
             traceback.print_exc()
             text = "this is a fault of Assay; please report it with the lines above"
-        _say(text, error)
+        _print_error(text, error)
     return COULD_NOT_RUN
 
 
-def _say(text: str, error: BaseException) -> None:
+def _print_error(text: str, error: BaseException) -> None:
     for line in (text, *getattr(error, "__notes__", ())):
-        say(f"assay: {line}", err=True)
+        echo(f"assay: {line}", err=True)

@@ -1,4 +1,4 @@
-"""`assay ab A B`: measure in turns, and compare."""
+"""`assay ab A B`: measure in turns, then compare."""
 
 from typing import Annotated
 
@@ -27,12 +27,11 @@ def ab(
         list[str],
         typer.Argument(
             metavar="A B [C ...]",
-            help="What is measured: the words of an assay command, such as 'measure /mnt/a --read --random'; with --on DIR a"
-            " load file or the name of a suite is enough.",
+            help="Commands, such as 'measure DIR --read'; with --on, loads.",
         ),
     ],
     on: Annotated[
-        str | None, typer.Option("--on", metavar="DIR", help="The directory for sides that are loads alone.")
+        str | None, typer.Option("--on", metavar="DIR", help="Directory for sides that are suites or load files.")
     ] = None,
     rounds: Annotated[
         int | None,
@@ -41,18 +40,18 @@ def ab(
             metavar="N",
             min=1,
             max=1000,
-            help="Measure each so often [default: from 5 to 15 times, until the ratio is known to within the effect].",
+            help="Measure each side N times [default: 5 to 15, until the ratio is known to within the effect].",
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option("--budget", metavar="T", help="Begin no round that would end after so long: 30min.")
+        str | None, typer.Option("--budget", metavar="T", help="Start no round that would end after this time: 30min.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the order within rounds.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the order within rounds.")] = 1,
     check: Annotated[
         bool,
         typer.Option(
             "--check/--no-check",
-            help="Of surfaces (iozone -a): measure cells that stand out again by themselves, in turns.",
+            help="Repeat outlying cells of surfaces (iozone -a) alone.",
         ),
     ] = True,
     effect: Effect = 3.0,
@@ -71,12 +70,12 @@ def ab(
     tag: Tag = None,
     runs: Runs = None,
 ) -> None:
-    """Measure A and B in turns (ABBA), each round anew, and compare them as `assay compare` does.
+    """Measure A and B in turns (ABBA), then compare them.
 
-    Every measurement is a run of its own and kept; the ids are in --json. Ctrl-C ends the round and compares what is whole.
+    Each measurement is a run and is kept; --json lists the ids. Ctrl-C ends the round and compares the complete rounds.
     """
     from assay.cli.cells_alone import CellsAlone
-    from assay.cli.comparing import asked_of_surfaces, told
+    from assay.cli.comparing import asked_of_surfaces, print_comparison
     from assay.cli.in_turns import MeasuredInTurns
     from assay.compare.gate import parse_gate
     from assay.errors import INTERRUPTED, InputError
@@ -84,9 +83,7 @@ def ab(
     from assay.units import parse_seconds
 
     if len(sides) < 2 or len(set(sides)) < len(sides):
-        raise InputError(
-            "ab: two sides are the least, each another: assay ab 'measure DIR --bs 4k' 'measure DIR --bs 8k'"
-        )
+        raise InputError("ab needs at least two different sides: assay ab 'measure DIR --bs 4k' 'measure DIR --bs 8k'")
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
@@ -112,7 +109,7 @@ def ab(
         if check and is_whole:
             is_whole = cells.measure(stops)
     arms, found = cells.compared()
-    code = told(
+    code = print_comparison(
         found, arms, gates, allow_undecided=allow_undecided, json=json, markdown=markdown, files=files, runs=runs
     )
     raise typer.Exit(code if is_whole else INTERRUPTED)
@@ -138,6 +135,6 @@ def _words(side: str, on: str | None) -> list[str]:
         return words
     if len(words) == 1 and (words[0].endswith(".toml") or words[0] in {*suites.names(), *suites.examples()}):
         if on is None:
-            raise InputError(f"ab: '{side}' is a load; --on DIR says where to measure it")
+            raise InputError(f"ab: '{side}' is a load; give its directory with --on DIR")
         return ["run", words[0], on]
     raise InputError(f"ab: '{side}' does not begin with a command that measures: {', '.join(sorted(measuring))}")

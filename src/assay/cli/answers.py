@@ -1,4 +1,4 @@
-"""The answer of a run, for every command that shows one."""
+"""Find or compute the answer of a run, for each command that shows one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,33 +16,33 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     Args:
         run: As the user names it.
         runs: Where runs are kept; None: the usual place.
-        energy: File of a power meter that was read beside the run; None: there is none.
+        energy: File of a power meter that was read during the run; None: there is none.
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
-    from assay.cli.pipes import say
+    from assay.cli.pipes import echo
     from assay.ownership import stranger
 
     place = runs_directory(runs)
     folder = resolve(run, place)
     if owner := stranger(folder.stat().st_uid):
-        say(f"{folder.name}: belongs to user {owner}, not to you: its numbers are that user's", err=True)
+        echo(f"{folder.name}: belongs to user {owner}, not to you: that user wrote its results", err=True)
     from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.cli.options import metered
-    from assay.live.judging_told import document_told
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.head import head_of
 
     bundle = open_run(str(folder), runs)
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document_told(recorded)
-        answer = KeptAnswer(document=judged, head=head_of(judged, recorded))
+        document = document_with_progress(recorded)
+        answer = KeptAnswer(document=document, head=head_of(document, recorded))
     if energy is None:
         keep_answer(folder, place, answer)
     return answer
@@ -55,7 +55,7 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
         run: As the user names it.
         name: The client.
         runs: Where runs are kept; None: the usual place.
-        energy: File of a power meter that was read beside the run; None: there is none.
+        energy: File of a power meter that was read during the run; None: there is none.
 
     Raises:
         InputError: the run has no such client.
@@ -64,14 +64,14 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
     from assay.analysis.record import read
     from assay.analysis.set_views import client_of
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.report.head import head_of_client
     from assay.report.kept_answers import KeptAnswer
 
     whole = answer_of(run, runs, energy).document
     client = client_of(whole, name)
     bundle = open_run(whole.run.bundle, runs)
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         own, record = client_alone(whole, read(bundle), name)
         head = head_of_client(own, record, client)
     return KeptAnswer(document=own, head=head)

@@ -1,4 +1,4 @@
-"""Cells of a surface that stand out after the rounds of `assay ab`, measured again by themselves, in turns."""
+"""Measure outlying cells of a surface again, alone and in turns, after the rounds of `assay ab`."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.cli.in_turns import MeasuredInTurns
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.compare.arms import Arm
@@ -24,7 +24,7 @@ _NOT_ALONE = "its sides have no command for it alone: an 'assay iozone' of one s
 
 
 class CellsAlone:
-    """Measures cells by themselves, and says what became of them."""
+    """Measure cells alone, and report the outcome."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class CellsAlone:
         return arms, with_cells_again(found, self._again)
 
     def measure(self, stops: "Stops") -> bool:
-        """Measure again what stands out. False: the user ended it; the turn that was not whole is left out."""
+        """Measure outlying cells again. False: the user ended it; an incomplete turn is left out."""
         from assay.compare.surfaces.cells_again import MOST_AGAIN, not_again, odd_of, rounds_again
 
         cells: dict[str, _Alone] = {}
@@ -74,14 +74,14 @@ class CellsAlone:
         if not cells:
             return True
         rounds = rounds_again(len(self._series.found[0]))
-        say(
+        echo(
             f"to be checked, and measured again in {rounds} rounds of {'it' if len(cells) == 1 else 'them'} alone"
             f" (--no-check: not): {', '.join(cells)}",
             err=True,
         )
         is_whole = self._measure(cells, rounds, stops)
         for cell in cells.values():
-            self._judge(cell)
+            self._assess(cell)
         return is_whole
 
     def _measure(self, cells: "dict[str, _Alone]", rounds: int, stops: "Stops") -> bool:
@@ -93,7 +93,7 @@ class CellsAlone:
         for number, order in zip(range(1, rounds + 1), orders(len(self._sides), self._series.seed + 1), strict=False):
             begun_s = time.monotonic()
             if not self._series.has_time(longest_s):
-                say(f"the budget ends it after {number - 1} rounds of cells", err=True)
+                echo(f"the budget ends it after {number - 1} rounds of cells", err=True)
                 break
             for name, cell in cells.items():
                 place = f"cell {name}, round {number} of {rounds}"
@@ -112,7 +112,7 @@ class CellsAlone:
                 document = None if stops.count else self._series.one(side, cell.commands[side], place, stops)
             except RunError as error:
                 cell.failed = str(error)
-                say(f"{place}: {error}", err=True)
+                echo(f"{place}: {error}", err=True)
                 return True
             if document is None:
                 return False
@@ -121,9 +121,9 @@ class CellsAlone:
             cell.found[side].append(document)
         return True
 
-    def _judge(self, cell: "_Alone") -> None:
-        """Say what became of a cell, in each test in which it stood out."""
-        from assay.compare.surfaces.cells_again import RoundsAgain, judged_again, not_again
+    def _assess(self, cell: "_Alone") -> None:
+        """Report the outcome of a cell, for each test in which it was an outlier."""
+        from assay.compare.surfaces.cells_again import RoundsAgain, not_again, verdict_again
 
         rounds = RoundsAgain(first=len(self._series.found[0]), new=len(cell.found[0]), ended_by=cell.failed)
         if not rounds.new:
@@ -132,7 +132,7 @@ class CellsAlone:
             return
         new = self._compared(cell.found)[1]
         for odd in cell.odd:
-            self._keep(odd, judged_again(odd, new, rounds))
+            self._keep(odd, verdict_again(odd, new, rounds))
         for side, documents in enumerate(cell.found):
             self._new[side] += documents
 
@@ -173,7 +173,7 @@ class _Alone:
     found: "list[list[Document]]"
     """By side, as many of each."""
     odd: "list[OddCell]" = field(default_factory=list)
-    """The tests and sides in which it stood out."""
+    """The tests and sides in which it was an outlier."""
     failed: str = ""
     """Why it is measured no more."""
 

@@ -18,7 +18,7 @@ def check_cells(campaign: "Campaign", root: Any) -> None:
 
     Args:
         campaign: Whose loads they are.
-        root: Context of the whole program, which reads the words as it does when they are carried out.
+        root: Context of the whole program, which reads the words as it does when they are executed.
     """
     from typer.exceptions import TyperException
 
@@ -38,8 +38,8 @@ def check_cells(campaign: "Campaign", root: Any) -> None:
             try:
                 _check(words_for(load, cell, written), cell, root)
             except (AssayError, TyperException) as error:
-                said = str(error).replace(str(cell), DIRECTORY).replace(str(written), INPUT)
-                raise InputError(f"load '{load.name}': {said}") from error
+                text = str(error).replace(str(cell), DIRECTORY).replace(str(written), INPUT)
+                raise InputError(f"load '{load.name}': {text}") from error
 
 
 def _check(words: list[str], cell: Path, root: Any) -> None:

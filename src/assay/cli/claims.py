@@ -1,4 +1,4 @@
-"""`assay claims FILE`: do sentences with numbers hold, by runs or by tables?"""
+"""`assay claims FILE`: check claims against runs or tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,36 +16,32 @@ if TYPE_CHECKING:
 def claims(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="Claims: TOML, a table in Markdown, or a sentence a line; '-' reads standard input."
-        ),
+        typer.Argument(metavar="FILE", help="Claims: TOML, Markdown table or one per line; '-' is stdin."),
     ],
     table: Annotated[
         list[str] | None,
-        typer.Option("--table", metavar="FILE", help="Figures to hold them to, CSV or JSON; may be given again."),
+        typer.Option("--table", metavar="FILE", help="Figures to check against: CSV or JSON. Repeatable."),
     ] = None,
-    on: Annotated[
-        str, typer.Option("--on", metavar="RUN", help="The run that a sentence means which names none.")
-    ] = "last",
+    on: Annotated[str, typer.Option("--on", metavar="RUN", help="Run for claims that name none.")] = "last",
     mb: Annotated[
         str | None,
         typer.Option(
             "--mb",
             metavar="HOW",
-            help="What KB and MB mean: decimal, binary or both [default: as the file says].",
+            help="Meaning of KB and MB: decimal, binary or both [default: as in the file].",
         ),
     ] = None,
     effect: Effect = 3.0,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 too where a claim is not decidable.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a claim is not decidable, too.")] = False,
     markdown: Markdown = False,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Judge sentences with numbers: supported, contradicted or not decidable, each with the figures and why.
+    """Check claims: supported, contradicted or not decidable, with the figures and the reason.
 
-    They are held to runs ('p99 of tag:after is below 2 ms', 'tag:after is 10 % faster than tag:before'), or to tables
-    ('fat_write is faster than ntfs_write'). A difference inside its interval, another unit or another cache state decides
-    nothing.
+    A claim is a sentence about runs ('p99 of tag:after is below 2 ms', 'tag:after is 10 % faster than tag:before') or about
+    tables ('fat_write is faster than ntfs_write'). A difference inside its interval, another unit or another cache state
+    decides nothing.
     """
     from assay.claims.claims_file import name_of, read_claims, read_table
     from assay.errors import InputError
@@ -60,22 +56,22 @@ def claims(
         claimed.tables[name] = read_table(path, name)
     from assay.claims.assessed import to_json
     from assay.claims.assessment import assess_claims, exit_code
-    from assay.cli.pipes import say
+    from assay.cli.pipes import echo
     from assay.console import console
     from assay.report.claims_text import markdown_table, render_claims
 
-    found = assess_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
+    found = assess_claims(claimed, _gathering(runs), on, _reading(mb, effect, claimed.prefixes.value))
     if json:
-        say(to_json(found))
+        echo(to_json(found))
     elif markdown:
-        say("\n".join(markdown_table(found)))
+        echo("\n".join(markdown_table(found)))
     else:
         render_claims(found, console())
     raise typer.Exit(exit_code(found, is_strict=strict))
 
 
-def _meant(mb: str | None, effect: float, of_file: str) -> "Meant":
-    """Say how sentences are to be read."""
+def _reading(mb: str | None, effect: float, of_file: str) -> "Meant":
+    """Set how claims are read."""
     from assay.claims.against_tables import Meant
     from assay.claims.stated_units import Prefixes
     from assay.errors import InputError

@@ -1,4 +1,4 @@
-"""`assay clean [DIR|RUN]`: remove the data sets that a killed run left behind."""
+"""`assay clean [DIR|RUN]`: remove the file sets that a killed run left behind."""
 
 import contextlib
 import itertools
@@ -7,25 +7,25 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def clean(
-    place: Annotated[str, typer.Argument(metavar="DIR|RUN", help="A directory that was measured, or a run.")] = "last",
+    place: Annotated[str, typer.Argument(metavar="DIR|RUN", help="A measured directory, or a run.")] = "last",
     keep_kept: Annotated[
-        bool, typer.Option("--keep-kept", help="Leave sets that their load file asked to keep.")
+        bool, typer.Option("--keep-kept", help="Keep file sets that their load file asks to keep.")
     ] = False,
     kept: Annotated[
         str | None,
         typer.Option(
             "--kept",
             metavar="AGE",
-            help="Remove nothing but what clients here recorded longer ago than AGE, such as 720h, and no leader fetched.",
+            help="Remove only uncollected client records older than AGE: 720h.",
         ),
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
+    """Remove file sets that Assay left in a directory, and keys of killed runs."""
     from assay.cluster.kept_runs import clients_folder
     from assay.cluster.kept_streams import summarize_kept
     from assay.errors import InputError
@@ -41,15 +41,15 @@ def clean(
 
     with contextlib.suppress(InputError):  # no leader can have made one either
         for line in remove_left(scratch_place()):
-            say(line)
+            echo(line)
     for directory in found:
         for line in itertools.chain(
             remove_left(directory.parent, directory.name), remove_sets(directory, keep_kept=keep_kept)
         ):
-            say(line)
-    with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
+            echo(line)
+    with contextlib.suppress(InputError):  # no home directory: nothing is kept in it
         if summary := summarize_kept(clients_folder()):
-            say(summary, err=True)
+            echo(summary, err=True)
 
 
 def _remove_kept(age: str) -> None:
@@ -60,8 +60,8 @@ def _remove_kept(age: str) -> None:
     from assay.units import parse_seconds
 
     folder = clients_folder()
-    came_to = list(remove_older(folder, parse_seconds(age)))
-    for line, _ in came_to or [(f"{folder}: nothing is kept there", False)]:
-        say(line)
-    if any(is_failure for _, is_failure in came_to):
-        raise RunError(f"{folder}: not all that is older was removed; the lines above say why")
+    removed = list(remove_older(folder, parse_seconds(age)))
+    for line, _ in removed or [(f"{folder}: nothing is kept there", False)]:
+        echo(line)
+    if any(is_failure for _, is_failure in removed):
+        raise RunError(f"{folder}: some older records were not removed; the lines above explain why")

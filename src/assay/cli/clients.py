@@ -1,4 +1,4 @@
-"""The options by which every measuring command is given clients: `--hosts` and its companions."""
+"""Define the options that give a measuring command its clients: `--hosts` and others."""
 
 import contextlib
 import functools
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 PANEL = "Several clients"
 
 WORDS = {
-    "hosts": ("A,B|FILE", "Measure from these machines at once, by ssh; `local:3` is three clients on this one."),
-    "observe": ("A,B|FILE", "Count what these machines do meanwhile, servers for instance, without a load."),
-    "join": ("FILE", "Write FILE, by which workers join that others start: assay worker --join FILE."),
-    "clients": ("N", "With --join: so many are waited for."),
-    "join_wait": ("T", "With --join: wait for them this long at most [default: 30min]."),
+    "hosts": ("A,B|FILE", "Measure from these machines by ssh; local:3 is 3 clients."),
+    "observe": ("A,B|FILE", "Record counters of these machines (servers) without a load."),
+    "join": ("FILE", "Write FILE for workers: `assay worker --join FILE`."),
+    "clients": ("N", "With --join: wait for N workers."),
+    "join_wait": ("T", "With --join: wait at most this time [default: 30min]."),
     "share": (
         "HOW",
-        "What each client gets: own, together, files or one-set [default: own, all of it in its own folder].",
+        "Split of data: own, together, files, one-set [default: own, a full copy for each client].",
     ),
-    "on_lost": ("WHAT", "When a client is lost: continue, stop or abort [default: continue]."),
-    "interface": ("IF|ADDR", "Network interface, or address, of this machine that clients reach."),
-    "ssh_user": ("NAME", "Who to be on hosts that name no user themselves; else as ~/.ssh/config has it."),
+    "on_lost": ("WHAT", "If a client is lost: continue, stop or abort [default: continue]."),
+    "interface": ("IF|ADDR", "Network interface or address that the clients connect to."),
+    "ssh_user": ("NAME", "User for hosts without one [default: as in ~/.ssh/config]."),
 }
 """Options with a value, by the name of their parameter: how the value is written, and the help."""
 FLAGS = {
-    "echo": "Read clocks by datagrams (UDP) from engine to engine as well: for bounds of a few microseconds.",
-    "insecure": "Without keys and encryption, on this machine alone: each of its users can then do anything as you.",
-    "insecure_as_root": "With --insecure as root, which is refused otherwise: each user can then do anything as root.",
+    "echo": "Compare clocks over UDP too, to within microseconds.",
+    "insecure": "No keys, this machine only; its users can act as you.",
+    "insecure_as_root": "Allow --insecure as root; all users can then act as root.",
 }
 """Options without a value, in the same way."""
 
@@ -56,7 +56,7 @@ def _parameters() -> list[inspect.Parameter]:
 
 
 def with_clients(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options; it gets what they say as `clients`, None for this machine alone."""
+    """Add these options to a command, which gets them as `clients`: None for this machine alone."""
     added = _parameters()
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "clients"]
@@ -74,32 +74,32 @@ def with_clients(command: Callable[..., None]) -> Callable[..., None]:
     return with_them
 
 
-def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "ClientsAsked | None":
-    """Read what the options say, and what a tool's own words say of clients; raises InputError."""
-    if all(value is None or value is False for value in said.values()) and by_tool is None:
+def clients_of(options: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "ClientsAsked | None":
+    """Read the clients from the options and from a tool's own arguments; raises InputError."""
+    if all(value is None or value is False for value in options.values()) and by_tool is None:
         return None
     from assay.cluster.asked import clients_asked
     from assay.errors import InputError
 
-    number = said.pop("clients", None)
+    number = options.pop("clients", None)
     if by_tool is not None:
         from assay.cluster.hosts import hosts_of_names
 
-        if number is not None or said.get("hosts") is not None or said.get("join") is not None:
+        if number is not None or options.get("hosts") is not None or options.get("join") is not None:
             raise InputError(f"{by_tool.by} names clients already; leave --hosts, --join and --clients out")
-        said |= {"by_tool": hosts_of_names(by_tool.names, by_tool.by), "directories": by_tool.directories}
+        options |= {"by_tool": hosts_of_names(by_tool.names, by_tool.by), "directories": by_tool.directories}
     if number is not None and not number.isdecimal():
-        raise InputError(f"--clients {number}: is no number")
-    return clients_asked(**said, clients=None if number is None else int(number))
+        raise InputError(f"--clients {number}: is not a number")
+    return clients_asked(**options, clients=None if number is None else int(number))
 
 
 @contextlib.contextmanager
 def of_clients(clients: "ClientsAsked | None") -> Iterator[None]:
-    """While this is entered, directories are those of the clients, where there are any."""
+    """Treat directories as those of the clients while entered, if there are clients."""
     if clients is None:
         yield
         return
-    from assay.targets import elsewhere
+    from assay.targets import remote_directories
 
-    with elsewhere():
+    with remote_directories():
         yield

@@ -1,36 +1,35 @@
-"""`assay collect RUN --hosts A,B`: what clients recorded that were lost, or whose leader was."""
+"""`assay collect RUN --hosts A,B`: fetch the records of clients that were lost, or whose leader was."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.collecting import Collected
 
 Hosts = Annotated[
     str | None,
-    typer.Option("--hosts", metavar="A,B|FILE", help="The clients, by the names that they had in the run."),
+    typer.Option("--hosts", metavar="A,B|FILE", help="Names of the clients in the run."),
 ]
 Join = Annotated[
-    str | None, typer.Option("--join", metavar="FILE", help="Write FILE, by which workers join that others start.")
+    str | None, typer.Option("--join", metavar="FILE", help="Write FILE for workers that are started by hand.")
 ]
-Clients = Annotated[str | None, typer.Option("--clients", metavar="N", help="With --join: so many are waited for.")]
+Clients = Annotated[str | None, typer.Option("--clients", metavar="N", help="With --join: wait for N workers.")]
 JoinWait = Annotated[
     str | None,
-    typer.Option("--join-wait", metavar="T", help="With --join: wait for them this long at most [default: 30min]."),
+    typer.Option("--join-wait", metavar="T", help="With --join: wait at most this time [default: 30min]."),
 ]
 Interface = Annotated[
-    str | None, typer.Option("--interface", metavar="IF|ADDR", help="Network interface, or address, that they reach.")
+    str | None,
+    typer.Option("--interface", metavar="IF|ADDR", help="Network interface or address that the clients connect to."),
 ]
 
 SshUser = Annotated[
     str | None,
-    typer.Option(
-        "--ssh-user", metavar="NAME", help="Who to be on hosts that name no user; else as ~/.ssh/config has it."
-    ),
+    typer.Option("--ssh-user", metavar="NAME", help="User for hosts without one [default: as in ~/.ssh/config]."),
 ]
 
 
@@ -45,7 +44,7 @@ def collect(
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Fetch what clients of a run still have on their machines, once they can be reached again."""
+    """Fetch records that clients of a run still have on their machines."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.cli.clients import clients_of
     from assay.errors import InputError
@@ -54,7 +53,7 @@ def collect(
     of_run = bundle.client_set()
     if of_run is None:
         raise InputError(f"collect: {bundle.run_id} was measured by one machine; all that it recorded is in the run")
-    said = {
+    by_text = {
         "hosts": hosts,
         "join": join,
         "clients": clients,
@@ -62,7 +61,7 @@ def collect(
         "interface": interface,
         "ssh_user": ssh_user,
     }
-    asked = clients_of(said)
+    asked = clients_of(by_text)
     if asked is None:
         raise InputError(
             "collect: name the clients with --hosts, by the names that they had in the run"
@@ -70,32 +69,32 @@ def collect(
         )
     from assay.cluster.recalling import recall
 
-    found = recall(bundle, asked, runs_directory(runs), lambda text: say(text, err=True))
-    _tell(found, bundle.run_id, as_json=json)
+    found = recall(bundle, asked, runs_directory(runs), lambda text: echo(text, err=True))
+    _print_collected(found, bundle.run_id, as_json=json)
     raise typer.Exit(1 if found.failed else 0)
 
 
-def _tell(found: "Collected", of: str, *, as_json: bool) -> None:
-    """Say what came of it."""
+def _print_collected(found: "Collected", of: str, *, as_json: bool) -> None:
+    """Print the outcome."""
     import msgspec
 
     from assay.outward import json_text
 
     for text in found.remarks:
-        say(text, err=True)
+        echo(text, err=True)
     if as_json:
-        told = {
+        by_text = {
             "run": found.bundle.run_id,
             "collected": found.clients,
             "whole": found.whole,
             "failed": found.failed,
         }
-        say(json_text(msgspec.json.encode(told).decode()))
+        echo(json_text(msgspec.json.encode(by_text).decode()))
         return
     for name in found.clients:
-        say(f"{name}: collected")
+        echo(f"{name}: collected")
     for name in found.whole:
-        say(f"{name}: is whole in {of} already")
+        echo(f"{name}: is whole in {of} already")
     for name, reason in found.failed.items():
-        say(f"{name}: {reason}")
-    say(f"'assay show {found.bundle.run_id}' has the numbers")
+        echo(f"{name}: {reason}")
+    echo(f"'assay show {found.bundle.run_id}' has the numbers")

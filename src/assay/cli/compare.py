@@ -1,4 +1,4 @@
-"""`assay compare A B`: by how much do runs differ, and is it sure?"""
+"""`assay compare A B`: compare runs, with intervals."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,14 +33,13 @@ def compare(
         list[str],
         typer.Argument(
             metavar="A B [C ...]",
-            help="What is compared, the others with the first: a run, several with commas between them, or tag:NAME for all"
-            " runs with a tag.",
+            help="Sides, the baseline first: RUN, RUN,RUN,… or tag:NAME.",
         ),
     ],
     effect: Effect = 3.0,
     foreign: Annotated[
         bool,
-        typer.Option("--foreign", help="Hold runs of other tools (assay import) against Assay's own all the same."),
+        typer.Option("--foreign", help="Compare imported runs with Assay's own runs, too."),
     ] = False,
     headline: Headline = None,
     gate: Gates = None,
@@ -56,17 +55,17 @@ def compare(
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Compare runs, or sets of runs, result by result: ratio, 95 % interval and verdict.
+    """Compare runs, or groups of runs: ratio, 95 % interval and verdict per result.
 
-    From three runs of each side on there is an interval; the repeats of one run (--repeat 5) are runs. There is no winner
-    between numbers of different things, such as storage and page cache, or that are not to be trusted.
+    An interval needs at least 3 runs per side; the repeats of one run (--repeat 5) count as runs. Results of different
+    things, such as storage and page cache, and results that are not trusted have no winner.
     """
-    from assay.cli.comparing import asked_of_surfaces, check_answered, surveyed, told
+    from assay.cli.comparing import asked_of_surfaces, check_answered, print_comparison, surveyed
     from assay.compare.gate import parse_gate
     from assay.errors import InputError
 
     if len(sides) < 2:
-        raise InputError("compare: two sides are the least: assay compare A B")
+        raise InputError("compare needs at least two sides: assay compare A B")
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
@@ -83,7 +82,9 @@ def compare(
     found = surveyed(comparison.compare(arms, effect / 100, headline=headline), arms, questions, runs)
     check_answered(found, questions)
     raise typer.Exit(
-        told(found, arms, gates, allow_undecided=allow_undecided, json=json, markdown=markdown, files=files, runs=runs)
+        print_comparison(
+            found, arms, gates, allow_undecided=allow_undecided, json=json, markdown=markdown, files=files, runs=runs
+        )
     )
 
 

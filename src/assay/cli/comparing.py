@@ -1,4 +1,4 @@
-"""What the commands that compare have in common: their options, and how they tell what came out."""
+"""Share options and output between the commands that compare."""
 
 import os
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,44 +20,45 @@ if TYPE_CHECKING:
     from assay.compare.surfaces.questions import Questions
 
 Effect = Annotated[
-    float, typer.Option("--effect", metavar="PERCENT", help="A difference that matters.", min=0.01, max=1000)
+    float,
+    typer.Option(
+        "--effect", metavar="PERCENT", help="Smallest difference that matters, in percent.", min=0.01, max=1000
+    ),
 ]
 Gates = Annotated[
     list[str] | None,
     typer.Option(
         "--gate",
         metavar="BOUND",
-        help="Exit with 1 unless it is shown to hold: 'throughput >= -5 %', 'p99 <= +10 %', 'LABEL: iops >= -3 %'.",
+        help="Exit with 1 unless proven, such as '[LABEL:] iops >= -3 %'.",
     ),
 ]
 AllowUndecided = Annotated[
-    bool, typer.Option("--allow-undecided", help="Exit with 0 where more runs would be needed to decide a gate.")
+    bool, typer.Option("--allow-undecided", help="Exit with 0 if a gate needs more runs to be decided.")
 ]
 Headline = Annotated[
     str | None,
     typer.Option(
         "--headline",
         metavar="LABEL",
-        help="Test rows whose label matches LABEL apart from the others.",
+        help="Test rows whose label matches separately from the others.",
     ),
 ]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, as GitHub shows it.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write it as one HTML file that needs no network.")
-]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML file that needs no network.")]
 Charts = Annotated[
-    Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
+    Path | None, typer.Option("--charts", metavar="DIR", help="Write each figure as a picture into this directory.")
 ]
-Pictures = Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")]
+Pictures = Annotated[Literal["png", "svg"], typer.Option("--format", help="Format of pictures.")]
 Xlsx = Annotated[
-    Path | None, typer.Option("--xlsx", metavar="FILE", help="Write it as a workbook: summary, values, facts, runs.")
+    Path | None, typer.Option("--xlsx", metavar="FILE", help="Write a workbook: summary, values, facts, runs.")
 ]
 
 
 @dataclass(frozen=True)
 class ComparisonFiles:
-    """The files that are asked for."""
+    """Files to write."""
 
     html: Path | None
     charts: Path | None
@@ -65,7 +66,7 @@ class ComparisonFiles:
     xlsx: Path | None
 
     def check(self, sides: int) -> None:
-        """Refuse what cannot be written, before the work; raises InputError and RunError."""
+        """Check before the work that the files can be written; raises InputError and RunError."""
         from assay.report.output import check_file, check_place
         from assay.report.stack import check_stack
 
@@ -83,7 +84,7 @@ class ComparisonFiles:
 
     @property
     def is_any(self) -> bool:
-        """Whether there are any."""
+        """Whether any file is to be written."""
         return any(path is not None for path in (self.html, self.charts, self.xlsx))
 
     def write(
@@ -92,9 +93,9 @@ class ComparisonFiles:
         """Write them, and give their paths."""
         if not self.is_any:
             return
-        from assay.bundle.damage import damage_told
+        from assay.bundle.damage import report_damage
 
-        with damage_told(Path("one of the runs that are compared")):
+        with report_damage(Path("one of the runs that are compared")):
             yield from self._written(found, arms, gated, runs)
 
     def _written(
@@ -102,8 +103,8 @@ class ComparisonFiles:
     ) -> "Iterator[Path]":
         from assay.report.comparison.compared_runs import read_sides
 
-        sides = read_sides(arms, runs, on_run=lambda number, of: _goes_on(f"reading run {number} of {of}"))
-        _goes_on("drawing")
+        sides = read_sides(arms, runs, on_run=lambda number, of: _show_progress(f"reading run {number} of {of}"))
+        _show_progress("drawing")
         if self.html is not None:
             from assay.report.comparison.comparison_page import write_comparison
 
@@ -119,8 +120,8 @@ class ComparisonFiles:
             yield from write_pictures(comparison_figures(found, sides), self.charts, PictureFormat(self.pictures))
 
 
-def _goes_on(words: str) -> None:
-    """Say on a terminal what goes on, on one line; with no words the line is gone."""
+def _show_progress(words: str) -> None:
+    """Show progress on one line of a terminal; an empty text removes it."""
     import sys
 
     from assay.live.progress_line import ProgressLine
@@ -133,7 +134,7 @@ Regions = Annotated[
     typer.Option(
         "--region",
         metavar="BOX",
-        help="Of surfaces (file by record size): sum these cells up, too: 'sweet: file<=2M & record<=32K'.",
+        help="Sum up cells of surfaces: 'sweet: file<=2M & record<=32K'.",
     ),
 ]
 FileWeights = Annotated[
@@ -141,7 +142,7 @@ FileWeights = Annotated[
     typer.Option(
         "--weights",
         metavar="W",
-        help="Of surfaces: weigh rows by how files spread over sizes: '64K:0.5,1M:0.3,16M:0.2', or a file of such lines.",
+        help="Weights of file sizes: '64K:0.5,1M:0.5', or a file of them.",
     ),
 ]
 Ceiling = Annotated[
@@ -149,13 +150,13 @@ Ceiling = Annotated[
     typer.Option(
         "--ceiling",
         metavar="RATE",
-        help="Of surfaces: no storage here is faster (640MB/s): cells that are do not count.",
+        help="Exclude cells of surfaces above this rate, such as 640MB/s.",
     ),
 ]
 
 
 def asked_of_surfaces(regions: list[str] | None, weights: str | None, ceiling: str | None) -> "Questions":
-    """Read what is asked of surfaces; raises InputError."""
+    """Read the options for surfaces; raises InputError."""
     from assay.compare.surfaces.questions import Questions
     from assay.compare.surfaces.region import MOST_REGIONS, parse_region, parse_weights
     from assay.errors import InputError
@@ -194,20 +195,20 @@ def surveyed(found: "Comparison", arms: "Sequence[Arm]", questions: "Questions",
 
 
 def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
-    """Give the place of each result of the first run: by its Plan, or by what another tool says."""
+    """Return the place of each result of the first run: from its Plan, or from the output of another tool."""
     from assay.analysis.imported import size_pairs_told
     from assay.analysis.two_sizes import size_pairs
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
 
     first = open_run(arm.documents[0].run.bundle, runs)
-    with damage_told(first.path):
+    with report_damage(first.path):
         original = first.original()
         return size_pairs(first.plan) if original is None else size_pairs_told(original)
 
 
 def check_answered(found: "Comparison", questions: "Questions") -> None:
-    """Raise InputError where something is asked of surfaces, and there is none."""
+    """Raise InputError if an option is for surfaces and there are none."""
     from assay.errors import InputError
 
     if questions.is_any and not any(against.surfaces for against in found.against):
@@ -217,7 +218,7 @@ def check_answered(found: "Comparison", questions: "Questions") -> None:
         )
 
 
-def told(
+def print_comparison(
     found: "Comparison",
     arms: "Sequence[Arm]",
     gates: "Sequence[Gate]",
@@ -232,23 +233,23 @@ def told(
 
     It is 1 where a gate is violated, and unless `allow_undecided` where one is undecided.
     """
-    from assay.compare.gate import GateState, judge
+    from assay.compare.gate import GateState, check_gates
     from assay.outward import json_text
     from assay.report import comparison_text
 
-    gated = judge(gates, found)
+    gated = check_gates(gates, found)
     _check_headline(found)
     if json:
         import msgspec
 
-        say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     else:
         write = comparison_text.markdown if markdown else comparison_text.lines
         differ = [_differences(arms[0], arm, runs) for arm in arms[1:]]
-        say("\n".join(write(found, differ, gated)).rstrip("\n"))
+        echo("\n".join(write(found, differ, gated)).rstrip("\n"))
     for path in files.write(found, arms, gated, runs):
-        _goes_on("")
-        say(path, err=json or markdown)
+        _show_progress("")
+        echo(path, err=json or markdown)
     failing = {GateState.VIOLATED} if allow_undecided else {GateState.VIOLATED, GateState.UNDECIDED}
     return int(any(one.state in failing for one in gated))
 
@@ -267,13 +268,13 @@ def _check_headline(found: "Comparison") -> None:
 
 
 def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ...]":
-    """Say in which facts and fields of the Plan the first run of each side differs."""
+    """Describe which facts and Plan fields differ between the first runs of the sides."""
     from assay.analysis.difference import diff_runs
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
 
     if a.is_foreign or b.is_foreign:  # nobody recorded what it was, nor on what machine
         return ()
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
-    with damage_told(other.path):
+    with report_damage(other.path):
         return diff_runs(one.plan, one.facts, other.plan, other.facts)

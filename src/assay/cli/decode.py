@@ -1,4 +1,4 @@
-"""`assay decode`: what the figures of somebody else's benchmark are figures of."""
+"""`assay decode`: find what the figures of another benchmark measured."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 def decode(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE|RUN", help="What the tool printed, or a run that was imported; '-' reads standard input."
-        ),
+        typer.Argument(metavar="FILE|RUN", help="Output of a tool, or an imported run; '-' is stdin."),
     ],
     link: Annotated[
-        str | None, typer.Option("--link", metavar="RATE", help="Network to the storage, such as 1Gbit or 25Gbit.")
+        str | None, typer.Option("--link", metavar="RATE", help="Bandwidth of the link to the storage, such as 1Gbit.")
     ] = None,
     ram: Annotated[
         str | None, typer.Option("--ram", metavar="SIZE", help="Memory of the client, such as 4GiB.")
@@ -30,17 +28,17 @@ def decode(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option("--device", metavar="RATE", help="Most that the devices or their buses move, such as 640MB/s."),
+        typer.Option("--device", metavar="RATE", help="Maximum throughput of devices or buses, such as 640MB/s."),
     ] = None,
     json_: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Say what each figure of another tool's output measured: cache, client, link or storage.
+    """Find what another tool's figures measured: cache, client, link or storage.
 
-    The tools are bonnie++, iozone, fio (JSON), elbencho (CSV, JSON), postmark, vdbench, io500, phoronix and dd. A fact
-    that is not given is not guessed: what it would decide stays unknown.
+    The tools are bonnie++, iozone, fio (JSON), elbencho (CSV, JSON), postmark, vdbench, io500, phoronix and dd. Facts
+    that are not given are not guessed: what depends on them stays unknown.
     """
-    from assay.cli.pipes import say
+    from assay.cli.pipes import echo
     from assay.decode.decodings import decodings, to_json
     from assay.decode.given import read_given
     from assay.decode.readers import read
@@ -54,7 +52,7 @@ def decode(
         tool, figures = _imported(file, runs)
     found = decodings(tool, figures, given)
     if json_:
-        say(to_json(found))
+        echo(to_json(found))
     else:
         from assay.console import console
         from assay.report.decode_text import render
@@ -74,6 +72,6 @@ def _imported(reference: str, runs: "Path | None") -> "tuple[str, tuple[Claim, .
     except BundleError as error:
         raise InputError(f"there is no file '{reference}', and {error}") from None
     if original is None:
-        raise InputError(f"decode: {bundle.run_id} was measured by Assay: 'assay show' says what its numbers are of")
+        raise InputError(f"decode: {bundle.run_id} was measured by Assay; use 'assay show'")
     tool, figures = read(original.text, original.file_name, original.tool)
     return tool, tuple(figure for figure in figures if figure.during.machine == original.machine)

@@ -1,4 +1,4 @@
-"""`assay diff`: in which facts and in which fields of the Plan two runs differ."""
+"""`assay diff`: list the facts and Plan fields that differ between two runs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,23 +15,21 @@ def diff(
     a: RunReference,
     b: RunReference,
     runs: Runs = None,
-    all_: Annotated[
-        bool, typer.Option("--all", help="Also what changes from moment to moment: load, free space.")
-    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include facts that always change: load, free space.")] = False,
 ) -> None:
-    """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
+    """List facts and Plan fields that differ between two runs; exit code 1 if any."""
     from assay.bundle.catalog import open_run
 
     one, other = (open_run(reference, runs) for reference in (a, b))
     from assay.analysis.difference import diff_facts, diff_plans
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.bundle.scripts import name_scripts
     from assay.console import console
     from assay.report.diff_text import render
 
     for bundle in (one, other):
         bundle.check_contents()
-    with damage_told(other.path):
+    with report_damage(other.path):
         facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
         plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
     render(one.run_id, other.run_id, facts, plan, console())
@@ -39,7 +37,7 @@ def diff(
 
 
 def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
-    """Facts of a run, and what the run itself and its engine say of themselves."""
+    """Facts of a run, and of the run itself and its engine."""
     from assay.bundle.facts_of_set import facts_of_set
     from assay.events import Hello
     from assay.host.facts import Fact

@@ -1,4 +1,4 @@
-"""`assay doctor`: what can be measured here, what cannot, and the cure."""
+"""`assay doctor`: list what can be measured here, what cannot, and how to fix it."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def doctor(
     directory: Annotated[str | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
 ) -> None:
-    """Say what this machine and this directory can measure, what not, and what to do about it."""
+    """Check what this machine and directory can measure, and how to fix the rest."""
     there = _directory(directory) if directory is not None else ()
     from assay.console import console
     from assay.errors import COULD_NOT_RUN

@@ -1,4 +1,4 @@
-"""`assay explain`: the story of one number, one level deeper."""
+"""`assay explain`: explain one result in detail."""
 
 from typing import Annotated
 
@@ -14,18 +14,18 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[ROW|ID]",
-            help="A row of `assay show`, by number or label, or the id of a finding [default: the run in short].",
+            help="Row number or label, or the id of a finding [default: a summary of the run].",
         ),
     ] = None,
     thresholds: Annotated[
         bool,
-        typer.Option("--thresholds", help="Print every threshold that numbers are judged by, and nothing of a run."),
+        typer.Option("--thresholds", help="Print all thresholds, and nothing about a run."),
     ] = False,
     client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
+    """Explain a result: method, what served it, what limited it, and thresholds."""
     if thresholds:
         _print_thresholds()
         return
@@ -37,25 +37,25 @@ def explain(
 
     from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.console import console
-    from assay.live.judging_told import document_told
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.explain.earlier_runs import RatesByLabel, earlier_rates
     from assay.report.explain.story import story
 
     out = console()
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document_told(recorded)
+        document = document_with_progress(recorded)
         if client is not None:
-            judged, recorded = client_alone(judged, recorded, client)
+            document, recorded = client_alone(document, recorded, client)
 
         def earlier() -> RatesByLabel:
             if client is not None:
                 return {}
-            return earlier_rates(judged, lambda folder: answer_of(str(folder), folder.parent).document)
+            return earlier_rates(document, lambda folder: answer_of(str(folder), folder.parent).document)
 
-        out.print(Text("\n").join(story(judged, recorded, about, out.width, earlier)), soft_wrap=True)
+        out.print(Text("\n").join(story(document, recorded, about, out.width, earlier)), soft_wrap=True)
 
 
 def _print_thresholds() -> None:

@@ -1,4 +1,4 @@
-"""`assay export`: the figures as pictures, the run as one file."""
+"""`assay export`: write figures, tables, or the run as one file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.options import RunReference, Runs, refuse_foreign
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def export(
     run: RunReference = "last",
     charts: Annotated[
-        Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
+        Path | None, typer.Option("--charts", metavar="DIR", help="Write each figure as a picture into this directory.")
     ] = None,
-    picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")] = "png",
+    picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="Format of pictures.")] = "png",
     files: Annotated[
         Path | None,
-        typer.Option("--files", metavar="DIR", help="Write the files of a classic tool's output into this folder."),
+        typer.Option("--files", metavar="DIR", help="Write the classic tool's output files into this directory."),
     ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
             "--csv",
             metavar="DIR",
-            help="Write results.csv, over_time.csv and marks.csv (and summaries.csv) into this folder.",
+            help="Write results, intervals, marks as CSV into this directory.",
         ),
     ] = None,
     parquet: Annotated[
@@ -39,40 +39,40 @@ def export(
     ] = None,
     xlsx: Annotated[
         Path | None,
-        typer.Option("--xlsx", metavar="FILE", help="Write the same as one workbook, with findings and facts."),
+        typer.Option("--xlsx", metavar="FILE", help="Write one workbook with tables, findings and facts."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Write a run's figures as PNG or SVG, its numbers as tables, its tool's files, or the run itself as one archive.
+    """Write a run's figures, tables, tool output, or the run as one archive.
 
-    Prints the paths. Of the tables results has a row a result, over_time a row a result and interval, marks a row a
-    mark and result, and summaries, of a run with repeats, a row a result over its repeats.
+    Prints the paths. The tables: results has a row per result, over_time a row per result and interval, marks a row per mark
+    and result, and summaries, for a run with repeats, a row per result over its repeats.
     """
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.errors import InputError
 
     if all(wanted is None for wanted in (charts, files, csv, parquet, xlsx, output)):
         raise InputError(
-            "export: nothing to write. Say --csv DIR, --parquet DIR or --xlsx FILE for its numbers, --charts DIR for "
+            "export: nothing to write. Give --csv DIR, --parquet DIR or --xlsx FILE for its numbers, --charts DIR for "
             "pictures, --files DIR for a tool's files, or -o FILE.tar.gz for the run."
         )
     bundle = open_run(run, runs)
     if output is not None:
         from assay.report.archive import write_archive
 
-        say(write_archive(bundle.path, bundle.file_names(), output))
+        echo(write_archive(bundle.path, bundle.file_names(), output))
     if files is not None:
         from assay.analysis.record import read
         from assay.tools.output_files import write_into
 
-        with damage_told(bundle.path):
+        with report_damage(bundle.path):
             made = _files(read(bundle))
         for path in write_into(made, files):
-            say(path)
+            echo(path)
     if csv is not None or parquet is not None:
         _tables(bundle, csv, parquet)
     if xlsx is not None:
@@ -80,43 +80,43 @@ def export(
     if charts is not None:
         refuse_foreign("export --charts", bundle)
         from assay.analysis.record import read
-        from assay.live.judging_told import document_told
+        from assay.live.analysis_progress import document_with_progress
         from assay.report.export import PictureFormat, write_charts
         from assay.tools import registry
 
-        with damage_told(bundle.path):
+        with report_damage(bundle.path):
             recorded = read(bundle)
-            judged, pictures = document_told(recorded), PictureFormat(picture_format)
-            of_tool = registry.figures(recorded, judged)
-            for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
-                say(path)
+            document, pictures = document_with_progress(recorded), PictureFormat(picture_format)
+            of_tool = registry.figures(recorded, document)
+            for path in write_charts(recorded, document, charts, pictures, of_tool=of_tool):
+                echo(path)
 
 
 def _tables(bundle: "RunBundle", csv: Path | None, parquet: Path | None) -> None:
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
-    from assay.live.judging_told import document_told
+    from assay.bundle.damage import report_damage
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.spreadsheets import tables, write_csv, write_parquet
 
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
-        sheets = tables(recorded, document_told(recorded))
+        sheets = tables(recorded, document_with_progress(recorded))
     for folder, write in ((csv, write_csv), (parquet, write_parquet)):
         for path in write(sheets, folder) if folder is not None else ():
-            say(path)
+            echo(path)
 
 
 def _workbook(bundle: "RunBundle", xlsx: Path) -> None:
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
-    from assay.live.judging_told import document_told
+    from assay.bundle.damage import report_damage
+    from assay.live.analysis_progress import document_with_progress
     from assay.report.output import check_file
     from assay.report.run_workbook import write_run_workbook
 
     check_file(xlsx)
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
-        say(write_run_workbook(recorded, document_told(recorded), xlsx))
+        echo(write_run_workbook(recorded, document_with_progress(recorded), xlsx))
 
 
 def _files(recorded: "RunRecord") -> "Sequence[OutputFile]":

@@ -1,25 +1,25 @@
-"""`assay import`: results of other tools, kept as runs that are marked as foreign."""
+"""`assay import`: keep results of other tools as foreign runs."""
 
 from typing import Annotated
 
 import typer
 
 from assay.cli.options import Json, Name, Note, Runs, Tag, argv
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def import_(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="What a tool printed or wrote, a file each.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Output files of other tools.")],
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="The format [default: found out by what is in the file]."),
+        typer.Option("--format", metavar="NAME", help="Format of the files [default: detected]."),
     ] = None,
     timezone: Annotated[
         str | None,
         typer.Option(
             "--timezone",
             metavar="ZONE",
-            help="Of times that are given without a zone: Europe/Berlin, +02:00, or local [default: UTC].",
+            help="Zone of times without one: Europe/Berlin, +02:00 or local [default: UTC].",
         ),
     ] = None,
     json: Json = False,
@@ -28,11 +28,11 @@ def import_(
     note: Note = None,
     runs: Runs = None,
 ) -> None:
-    """Keep results of other tools as foreign runs, to be listed, shown, compared and exported; prints their ids.
+    """Keep results of other tools as foreign runs; prints their ids.
 
     Formats: fio (JSON), iozone, bonnie++, postmark, elbencho (CSV, JSON), vdbench, phoronix, io500, dd, and table, which is
-    a plain CSV of labels, units and values. Each machine of each file is a run; what a tool repeats in a file counts as
-    repeats. Assay measured none of it, so no number is trusted, and what the tool does not say is null.
+    a plain CSV of labels, units and values. Each machine in each file becomes a run; repetitions in a file become
+    repeats. Assay did not measure these results, so none is trusted; what the tool does not report is null.
     """
     import msgspec
 
@@ -43,26 +43,26 @@ def import_(
     from assay.importing import keep, originals
     from assay.outward import json_text
 
-    place, said = runs_directory(runs), remarks(name, tag, note)
+    place, text = runs_directory(runs), remarks(name, tag, note)
     zone = None if timezone is None else zone_name(timezone)
     found = [original for file in files for original in originals(file, format_, zone)]
-    if said.name is not None:
-        check_free(said.name, place)
+    if text.name is not None:
+        check_free(text.name, place)
         if len(found) > 1:
             raise InputError(
-                f"--name {said.name}: these are {len(found)} runs, and a name is of one; --tag tags them all"
+                f"--name {text.name}: these are {len(found)} runs, and a name is of one; --tag tags them all"
             )
     kept = []
     for original in found:
-        bundle = keep(original, place, argv(), said)
-        if said.name is not None:
-            take_name(said.name, bundle.path)
+        bundle = keep(original, place, argv(), text)
+        if text.name is not None:
+            take_name(text.name, bundle.path)
         of = f" of {original.machine}" if original.machine else ""
         kept.append(
             {"run_id": bundle.run_id, "tool": original.tool, "machine": original.machine, "file": original.file_name}
         )
         if not json:
-            say(bundle.run_id)
-            say(f"{original.file_name}: {original.tool}{of}, kept as {bundle.run_id}", err=True)
+            echo(bundle.run_id)
+            echo(f"{original.file_name}: {original.tool}{of}, kept as {bundle.run_id}", err=True)
     if json:
-        say(json_text(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))

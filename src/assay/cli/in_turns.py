@@ -1,4 +1,4 @@
-"""What `assay ab` measures: its sides in turns, round after round, each measurement a run of its own."""
+"""Measure the sides of `assay ab` in turns, round after round; each measurement is a run."""
 
 import contextlib
 import sys
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.live.progress_line import ProgressLine
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class MeasuredInTurns:
         for number, order in zip(range(1, most + 1), orders(len(self._commands), self.seed), strict=False):
             round_s = time.monotonic()
             if number > 1 and not self.has_time(longest_s):
-                say(f"the budget ends it after {number - 1} rounds", err=True)
+                echo(f"the budget ends it after {number - 1} rounds", err=True)
                 break
             measured: dict[int, Document] = {}
             for side in order:
@@ -71,9 +71,9 @@ class MeasuredInTurns:
                 self.found[side].append(document)
             longest_s = max(longest_s, time.monotonic() - round_s)
             so_far = self.compared()
-            say("\n".join(so_far_words(so_far, number)), err=True)
+            echo("\n".join(so_far_words(so_far, number)), err=True)
             if self._rounds is None and is_enough(so_far, number):
-                say(f"known to within {100 * self.effect:g} % after {number} rounds", err=True)
+                echo(f"known to within {100 * self.effect:g} % after {number} rounds", err=True)
                 break
         return True
 
@@ -82,12 +82,12 @@ class MeasuredInTurns:
         return self._budget_s is None or time.monotonic() - self._begun_s + for_s <= self._budget_s
 
     def one(self, side: int, words: Sequence[str], place: str, stops: "Stops") -> "Document | None":
-        """Carry out a command of a side, in a session of its own, so that a signal reaches it from here alone.
+        """Execute a command of a side, in a session of its own, so that a signal reaches it from here alone.
 
         Args:
             side: Its place among the sides.
             words: The command, without the program's name.
-            place: Says to the user where among all this is.
+            place: Position among all measurements, for the user.
             stops: Counts signals.
 
         Returns:
@@ -126,18 +126,18 @@ class MeasuredInTurns:
                 return None
             out.seek(0)
             err.seek(0)
-            text, told = out.read(), err.read().decode(errors="replace")
+            text, message = out.read(), err.read().decode(errors="replace")
         if process.returncode not in {0, 1}:
-            raise RunError(f"ab: '{self.names[side]}' ended with {process.returncode}: {told.strip()[-2000:]}")
+            raise RunError(f"ab: '{self.names[side]}' ended with {process.returncode}: {message.strip()[-2000:]}")
         try:
             return msgspec.json.decode(text, type=Document)
         except msgspec.MsgspecError as error:
             raise RunError(f"ab: '{self.names[side]}' printed no results: {error}") from error
 
     def _tick(self, side: int, place: str, since_s: float) -> None:
-        """Say what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
+        """Show progress: on a terminal once a second on one line, else once per measurement."""
         letter = chr(ord("A") + side)
         if self._line.is_terminal:
             self._line.show(f"{place}, {letter}, {since_s:.0f} s")
         elif since_s < _TICK_S:
-            say(f"{place}, {letter}: {self.names[side]}", err=True)
+            echo(f"{place}, {letter}: {self.names[side]}", err=True)

@@ -1,8 +1,8 @@
-"""Commands that read their words without pydantic.
+"""Read the arguments of commands without pydantic.
 
-Typer reads every option by a model of pydantic's, also one that is not given, and loading that takes longer than all else
-that `assay ls` does. Words and paths need no model, nor do defaults, plain numbers in range and one of a few words. Typer
-reads the rest, and refuses it in its own words.
+Typer reads every option through a pydantic model, also one that is not given, and loading pydantic takes longer than all
+else that `assay ls` does. Texts, paths, defaults, plain numbers in range and choices need no model. Typer reads the rest,
+and words the errors.
 """
 
 import re
@@ -16,7 +16,7 @@ _Context = Any
 
 
 def false_by_default(flag: Any) -> Any:
-    """Let a flag that is not given be False: of None typer makes it with pydantic."""
+    """Set a flag that is not given to False: typer converts None with pydantic."""
     flag.default = False
     return flag
 

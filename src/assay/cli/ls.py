@@ -1,4 +1,4 @@
-"""`assay ls`: which runs are there."""
+"""`assay ls`: list runs."""
 
 import functools
 from pathlib import Path
@@ -7,42 +7,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
-    from assay.bundle.kept_list import CameTo
+    from assay.bundle.kept_list import Outcome
 
 _MANY = 10
-"""Runs that take so long to judge that a word of it is due."""
+"""Number of runs to assess after which a message is due."""
 _PATTERN = "may have * and ?"
 
 
 def ls(
     load: Annotated[
-        str | None, typer.Option("--load", metavar="NAME", help=f"Only runs of this load; {_PATTERN}.")
+        str | None, typer.Option("--load", metavar="NAME", help=f"List only runs of this load; {_PATTERN}.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="DIR", help="Only runs in this directory or below it.")
+        str | None, typer.Option("--target", metavar="DIR", help="List only runs in this directory or below it.")
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since", metavar="WHEN", help="Only runs begun since a date (2026-11-24) or for 30min, 3h, 2d, 1w."
-        ),
+        typer.Option("--since", metavar="WHEN", help="List only runs since a date (2026-11-24), or age: 3h, 2d."),
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", metavar="TAG", help=f"Only runs with this tag; {_PATTERN}, may be given again."),
+        typer.Option("--tag", metavar="TAG", help=f"List only runs with this tag; {_PATTERN}. Repeatable."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help=f"Only runs of this name; {_PATTERN}.")
+        str | None, typer.Option("--name", metavar="NAME", help=f"List only runs of this name; {_PATTERN}.")
     ] = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """List the runs, newest first, each with one rate to know it by and how far its results are trusted.
+    """List runs, newest first, each with one rate and its trust.
 
-    The rate is that of the result that is trusted most; of several, of storage before memory, then the highest.
+    The rate is that of the most trusted result; among equals storage comes before memory, then the highest rate.
     """
     import datetime as dt
     import sys
@@ -56,11 +54,11 @@ def ls(
     now = dt.datetime.now().astimezone()
     is_wanted = chosen(load=load, target=target, since=since, tags=tag or (), name=name, now=now)
     place = runs_directory(runs)
-    found = list_runs(place, RunJudge(), is_wanted=is_wanted)
+    found = list_runs(place, RunAssessor(), is_wanted=is_wanted)
     if json:
-        say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     elif not found:
-        say(
+        echo(
             f"there is no such run in {place}" if any((load, target, since, tag, name)) else f"no run in {place} yet",
             err=True,
         )
@@ -70,15 +68,15 @@ def ls(
         from assay.report.run_list import lines
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        say("\n".join(lines(found, width, now)))
+        echo("\n".join(lines(found, width, now)))
 
 
-class RunJudge:
-    """Judges runs for the list; what that needs is loaded when a run is judged."""
+class RunAssessor:
+    """Assess runs for the list; the analysis is loaded with the first run."""
 
     def __init__(self) -> None:
-        """Judge nothing yet."""
-        self._judged = 0
+        """Assess nothing yet."""
+        self._assessed = 0
 
     @functools.cached_property
     def version(self) -> str:
@@ -87,18 +85,18 @@ class RunJudge:
 
         return rules_version()
 
-    def __call__(self, folder: Path) -> "CameTo":
-        """Judge a sealed run; raises BundleError where it is damaged."""
+    def __call__(self, folder: Path) -> "Outcome":
+        """Assess a sealed run; raises BundleError where it is damaged."""
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.bundle import RunBundle
-        from assay.bundle.damage import damage_told
-        from assay.report.in_one_line import came_to
+        from assay.bundle.damage import report_damage
+        from assay.report.in_one_line import outcome_of
 
-        self._judged += 1
-        if self._judged == _MANY:
-            say("working out what the runs came to, once for each", err=True)
+        self._assessed += 1
+        if self._assessed == _MANY:
+            echo("working out what the runs came to, once for each", err=True)
         bundle = RunBundle.open(folder)
         bundle.verify()
-        with damage_told(folder):
-            return came_to(document(read(bundle)))
+        with report_damage(folder):
+            return outcome_of(document(read(bundle)))

@@ -1,16 +1,16 @@
-"""`assay man`: the manual page, made of what `--help` prints."""
+"""`assay man`: print the manual page, made from the `--help` texts."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def man(context: typer.Context) -> None:
     """Print the manual page: assay man > ~/.local/share/man/man1/assay.1."""
-    say("\n".join(page(context.find_root().command)))
+    echo("\n".join(page(context.find_root().command)))
 
 
 def page(root: Any) -> Iterator[str]:
@@ -23,7 +23,10 @@ def page(root: Any) -> Iterator[str]:
     from assay.errors import EXIT_CODES
 
     yield f'.TH ASSAY 1 "" "Assay {__version__}" "User Commands"'
-    yield from (".SH NAME", "assay \\- measure storage, say what limits it, and whether the number can be trusted")
+    yield from (
+        ".SH NAME",
+        "assay \\- measure storage, find what limits it, and check whether the result can be trusted",
+    )
     yield from (".SH SYNOPSIS", ".B assay", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR] ...")
     yield from (".SH DESCRIPTION", *_text(root.help))
     context = root.make_context("assay", [], resilient_parsing=True)

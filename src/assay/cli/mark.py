@@ -1,11 +1,11 @@
-"""`assay mark`: when something happened, in a run that goes on or in one that is over."""
+"""`assay mark`: mark a moment of an active or an ended run."""
 
 from typing import Annotated
 
 import typer
 
 from assay.cli.options import Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def mark(
@@ -13,31 +13,30 @@ def mark(
         list[str],
         typer.Argument(
             metavar="[RUN] TEXT",
-            help="What happened, in a few words; before it, the run that it happened in where that is over.",
+            help="Text of the mark, after the run if that has ended.",
         ),
     ],
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="The run, where several are under way, or one that is over."),
+        typer.Option("--run", metavar="RUN", help="The run, if several are active or it has ended."),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="T", help="When, since the start of the phase, such as 12.5s; else now."),
+        typer.Option("--at", metavar="T", help="Time since the phase started, such as 12.5s [default: now]."),
     ] = None,
     phase: Annotated[
         str | None,
-        typer.Option("--phase", metavar="PHASE", help="Of --at: the phase, by its name, where the run has several."),
+        typer.Option("--phase", metavar="PHASE", help="Phase that --at refers to."),
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Mark the moment in every run of yours that is under way, or with --at a moment of one run.
+    """Mark this moment in your active runs, or another moment of one run (--at).
 
-    The moment is that at which the command was started, also as the last one of a script. Timelines show it, and say what
-    was before, during and after it.
+    The mark has the time at which the command started. Timelines show it, with the rates before, during and after it.
     """
     from assay.running.marking import mark_at, mark_now, take_words
 
     asked, text = take_words(words, run)
     marked = mark_now(text, asked, runs, phase) if at is None else mark_at(text, asked, runs, at, phase)
     for line in marked:
-        say(line)
+        echo(line)

@@ -1,4 +1,4 @@
-"""`assay matrix FILE`: file systems, options, schedulers and loads, all with all."""
+"""`assay matrix FILE`: measure all combinations of file systems, options, schedulers and loads."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def matrix(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The campaign: docs/how-to/matrix.md has its keys.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file; docs/how-to/matrix.md lists its keys.")],
     destroy_data: Annotated[
         str | None,
         typer.Option(
             "--destroy-data",
             metavar="DEVICE",
-            help="Measure on this block device, and destroy all that is on it. Without it the file's [loop] is used.",
+            help="Measure on this block device; all its data is lost [default: the file's loop devices].",
         ),
     ] = None,
     over: Annotated[
@@ -32,24 +32,22 @@ def matrix(
         typer.Option(
             "--over",
             metavar="TYPE",
-            help="What the device may carry, as wipefs names it: ext4, gpt, LVM2_member; may be given again.",
+            help="Signature that may be overwritten: ext4, gpt, … Repeatable.",
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign, and begin none.")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be measured.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Measure nothing; say what is there so far.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a campaign; never start a new one.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Retry what could not be measured.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the results so far; measure nothing.")] = False,
     undo: Annotated[
         bool,
-        typer.Option(
-            "--undo", help="Measure nothing; put back what a killed campaign left: mounts, loop files, I/O schedulers."
-        ),
+        typer.Option("--undo", help="Undo what a killed campaign left: mounts, loops, schedulers."),
     ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
             "--state",
             metavar="DIR",
-            help="Where the campaign is kept: only root may be able to write on the way [default: FILE with .campaign].",
+            help="State directory; only root may write there [default: FILE with .campaign].",
         ),
     ] = None,
     result: Annotated[
@@ -57,18 +55,18 @@ def matrix(
         typer.Option(
             "--result",
             metavar="PATTERN",
-            help="Print the numbers whose label or title fits, such as 'random*'; may be given again [default: one a load].",
+            help="Print results whose label or title matches. Repeatable [default: one per load].",
         ),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Print every number of every load.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print numbers and effects as CSV.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Print all results of all loads.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print results and effects as CSV.")] = False,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Measure file systems x mkfs x mount options x I/O schedulers x loads, and say what each does to each rate.
+    """Measure file systems x mkfs x mount options x schedulers x loads, with effects.
 
-    Each measurement has a file system made anew, on loop files or, with --destroy-data, on a device, and is a run of its own
-    with the campaign's name for a tag. Whatever ends it, the same command goes on. Needs root.
+    Each measurement gets a new file system, on loop files or, with --destroy-data, on a device. Each is a run, tagged with
+    the campaign's name. The same command resumes an interrupted campaign. Needs root.
     """
     from assay.bundle.catalog import runs_directory
     from assay.campaign.campaign_file import parse
@@ -80,11 +78,11 @@ def matrix(
     if json and csv:
         raise InputError("--json and --csv: choose one")
     if over and destroy_data is None:
-        raise InputError("--over says what a device may carry; --destroy-data names the device")
+        raise InputError("--over needs --destroy-data, which names the device")
     folder = _state_folder(file, state)
     if undo:
         if destroy_data is not None or resume or retry or show or json or csv:
-            raise InputError("--undo goes with FILE and --state alone; the journal says which device it was")
+            raise InputError("--undo takes FILE and --state only; the journal names the device")
         _undone(folder)
         return
     try:
@@ -98,7 +96,7 @@ def matrix(
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
     shown = read_only(folder)
     if not shown.is_own:
-        say(
+        echo(
             f"{folder}: this journal was not written with your key: it is shown, and nothing is ever done by it",
             err=True,
         )
@@ -107,7 +105,7 @@ def matrix(
     outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
     if not is_whole:
-        say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
+        echo(f"stopped; run the same command to resume. Results are kept in {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(lines)))
 
@@ -142,16 +140,16 @@ def _measured(
 
     _need_root()
     if device is None and campaign.loop is None:
-        raise InputError("neither [loop] in the file nor --destroy-data says where to measure")
+        raise InputError("nowhere to measure: give [loop] in the file, or --destroy-data")
     overwritten = None if device is None else overwritten_device(device, over)
     progress = _Progress()
     with opened(folder, must_be_there=resume) as journal:
         _need_runs(journal.lines, runs)
-        carried = MeasuredCampaign(
-            campaign, journal, overwritten=overwritten, runs=runs, say=progress.say, tick=progress.tick
+        campaign_run = MeasuredCampaign(
+            campaign, journal, overwritten=overwritten, runs=runs, report=progress.report, tick=progress.tick
         )
         try:
-            return carried.carry_out(retry=retry)
+            return campaign_run.carry_out(retry=retry)
         finally:
             progress.end()
 
@@ -169,7 +167,7 @@ def _need_runs(lines: "Sequence[AnyLine]", runs: Path) -> None:
 
 
 def _undone(folder: Path) -> None:
-    """Put back what the campaign of a folder left, and say what."""
+    """Undo what the campaign of a directory left, and print each step."""
     from assay.campaign.journal import opened, read_only
     from assay.campaign.leftovers import put_back
     from assay.running.stopping import Stops
@@ -179,10 +177,10 @@ def _undone(folder: Path) -> None:
     is_any = False
     with Stops(), opened(folder, must_be_there=True) as journal:
         for line in put_back(journal):
-            say(line)
+            echo(line)
             is_any = True
     if not is_any:
-        say("nothing was left")
+        echo("nothing to undo")
 
 
 def _need_root() -> None:
@@ -195,7 +193,7 @@ def _need_root() -> None:
 
 
 class _Progress:
-    """Says what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
+    """Show progress: on a terminal once a second on one line, else once per measurement."""
 
     def __init__(self) -> None:
         import sys
@@ -209,18 +207,18 @@ class _Progress:
         if self._line.is_terminal:
             self._line.show(f"{words}, {'mkfs' if since_s is None else f'{since_s:.0f} s'}{rest}")
         elif since_s is None:
-            say(f"{words}{rest}", err=True)
+            echo(f"{words}{rest}", err=True)
 
-    def say(self, words: str) -> None:
+    def report(self, words: str) -> None:
         self.end()
-        say(words, err=True)
+        echo(words, err=True)
 
     def end(self) -> None:
         self._line.clear()
 
 
 def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
-    """Work out what the runs of a journal say."""
+    """Compute the outcome of the runs of a journal."""
     from assay.campaign.journal import CampaignBegun, SlotFailed, SlotMade, SlotMeasured
     from assay.cli.answers import answer_of
     from assay.compare.campaign_outcome import (
@@ -247,7 +245,7 @@ def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
         try:
             document = answer_of(line.run_id, runs, sums_will_do=True).document
         except AssayError as error:
-            say(f"{line.run_id} is left out: {error}", err=True)
+            echo(f"{line.run_id} is left out: {error}", err=True)
             continue
         load = begun.campaign.loads[slot.load].name
         found.append(CampaignRun(cell=slot.cell, load=load, round=slot.round, document=document))
@@ -297,8 +295,8 @@ def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, patterns: "Sequ
     if json:
         import msgspec
 
-        say(json_text(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode()))
+        echo(json_text(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode()))
     elif csv:
-        say(matrix_text.csv_text(outcome), end="")
+        echo(matrix_text.csv_text(outcome), end="")
     else:
-        say("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))
+        echo("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))

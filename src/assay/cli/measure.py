@@ -1,4 +1,4 @@
-"""`assay measure DIR`: a load without a file."""
+"""`assay measure DIR`: measure a load without a load file."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +24,7 @@ from assay.cli.options import (
     argv,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
@@ -37,13 +37,15 @@ def _text(*names: str, metavar: str, help: str) -> Any:  # noqa: A002 - as typer
 @with_clients
 def measure(
     directory: Directory,
-    read: Annotated[bool, typer.Option("--read", help="Read; so it is where nothing else is said.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write, over data that was laid out before.")] = False,
-    mix: Annotated[str | None, _text("--mix", metavar="R/W", help="Both: 70/30 is 70 % reads, 30 % writes.")] = None,
-    random: Annotated[bool, typer.Option("--random", help="At random offsets, not in order.")] = False,
+    read: Annotated[bool, typer.Option("--read", help="Read (default).")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Overwrite data that was laid out before.")] = False,
+    mix: Annotated[
+        str | None, _text("--mix", metavar="R/W", help="Mix reads and writes: 70/30 is 70 % reads, 30 % writes.")
+    ] = None,
+    random: Annotated[bool, typer.Option("--random", help="Access random offsets [default: sequential].")] = False,
     bs: Annotated[
         str,
-        _text("--bs", "--block-size", metavar="S", help="Bytes of one I/O: 4k, 128KiB; 4k,64k is a row for each."),
+        _text("--bs", "--block-size", metavar="S", help="Block size: 4k, 128KiB; a list (4k,64k) makes a row each."),
     ] = "4KiB",
     depth: Annotated[
         str,
@@ -52,7 +54,7 @@ def measure(
             "--iodepth",
             "--queue-depth",
             metavar="N",
-            help="I/Os in flight for each worker; above 1 io_uring keeps them. 1,4,16,32 is a row for each.",
+            help="I/Os in flight per worker; a list (1,4) makes a row each.",
         ),
     ] = "1",
     batch: Annotated[
@@ -61,70 +63,70 @@ def measure(
             "--batch",
             "--iodepth-batch",
             metavar="N",
-            help="I/Os handed to the kernel in one call: more take less CPU time, and let storage wait.",
+            help="I/Os submitted per system call.",
         ),
     ] = "1",
     workers: Annotated[
-        str, _text("--workers", "--threads", "--numjobs", metavar="N", help="Threads that do the same.")
+        str, _text("--workers", "--threads", "--numjobs", metavar="N", help="Number of worker threads.")
     ] = "1",
     files: Annotated[
         str | None,
-        _text("--files", metavar="N", help="Files that hold the data [default: one for each worker]."),
+        _text("--files", metavar="N", help="Number of files [default: one per worker]."),
     ] = None,
-    size: Annotated[
-        str | None, _text("--size", metavar="S", help="Size of the data, all files together [default: 1GiB].")
-    ] = None,
+    size: Annotated[str | None, _text("--size", metavar="S", help="Total size of the files [default: 1GiB].")] = None,
     engine: Annotated[
         str | None,
         _text(
             "--engine",
             "--ioengine",
             metavar="NAME",
-            help="psync, sync, io_uring, libaio, mmap or stdio [default: psync, from depth 2 on io_uring].",
+            help="psync, sync, io_uring, libaio, mmap or stdio [default: psync; io_uring if the depth is above 1].",
         ),
     ] = None,
-    direct: Annotated[bool, typer.Option("--direct", help="O_DIRECT: past the page cache.")] = False,
-    sync: Annotated[bool, typer.Option("--sync", help="O_SYNC: each write is on storage when it is done.")] = False,
-    dsync: Annotated[bool, typer.Option("--dsync", help="O_DSYNC: the same for data alone.")] = False,
-    fsync_every: Annotated[str | None, _text("--fsync-every", metavar="N", help="fsync after each Nth write.")] = None,
+    direct: Annotated[bool, typer.Option("--direct", help="Bypass the page cache (O_DIRECT).")] = False,
+    sync: Annotated[bool, typer.Option("--sync", help="Make each write durable, with metadata (O_SYNC).")] = False,
+    dsync: Annotated[bool, typer.Option("--dsync", help="Make each write durable, data only (O_DSYNC).")] = False,
+    fsync_every: Annotated[
+        str | None, _text("--fsync-every", metavar="N", help="Call fsync after every Nth write.")
+    ] = None,
     fdatasync_every: Annotated[
-        str | None, _text("--fdatasync-every", metavar="N", help="fdatasync after each Nth write.")
+        str | None, _text("--fdatasync-every", metavar="N", help="Call fdatasync after every Nth write.")
     ] = None,
     rate: Annotated[
         str | None,
         _text(
             "--rate",
             metavar="N/s",
-            help="Open loop: so many come each second, whether the one before is done or not; gives the response time.",
+            help="Open loop: N arrivals per second; reports response times.",
         ),
     ] = None,
     spacing: Annotated[
         str | None,
-        _text("--spacing", metavar="HOW", help="They come 'uniform' (even) or 'poisson' [default: uniform]."),
+        _text("--spacing", metavar="HOW", help="Spacing of arrivals: uniform or poisson [default: uniform]."),
     ] = None,
     limit: Annotated[
         str | None,
         _text(
             "--limit",
             metavar="RATE",
-            help="Closed loop, held back to 500/s or 100MiB/s over all workers; what a stall took is not caught up.",
+            help="Closed loop: limit the total rate, to 500/s or 100MiB/s.",
         ),
     ] = None,
     cache: Annotated[
         str | None,
-        _text("--cache", metavar="HOW", help="cold, warm or as-is at the start [default: cold]."),
+        _text("--cache", metavar="HOW", help="Cache state at the start: cold, warm or as-is [default: cold]."),
     ] = None,
-    time: Annotated[str | None, _text("--time", "--runtime", metavar="T", help="Of each row [default: 20s].")] = None,
+    time: Annotated[
+        str | None, _text("--time", "--runtime", metavar="T", help="Measure each row for this time [default: 20s].")
+    ] = None,
     extend: Annotated[
-        str | None, _text("--extend", metavar="T", help="Go on until the rate is steady, so long at most.")
+        str | None, _text("--extend", metavar="T", help="Extend a row until its rate is steady, by T at most.")
     ] = None,
-    ramp: Annotated[
-        str | None, _text("--ramp", metavar="T", help="The first so long is recorded, and kept out of the rate.")
-    ] = None,
-    seed: Annotated[str, _text("--seed", metavar="N", help="Of every random choice.")] = "1",
-    verify: Annotated[bool, typer.Option("--verify", help="Stamp every sector, and check what is read.")] = False,
+    ramp: Annotated[str | None, _text("--ramp", metavar="T", help="Exclude the first T from the results.")] = None,
+    seed: Annotated[str, _text("--seed", metavar="N", help="Seed of all random choices.")] = "1",
+    verify: Annotated[bool, typer.Option("--verify", help="Stamp every sector, and verify what is read.")] = False,
     as_toml: Annotated[
-        bool, typer.Option("--as-toml", help="Print the load file for `assay run`, and measure nothing.")
+        bool, typer.Option("--as-toml", help="Print the load file for `assay run`; measure nothing.")
     ] = False,
     repeat: Repeat = 1,
     json: Json = False,
@@ -142,7 +144,7 @@ def measure(
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
-    """Measure one kind of load, without a load file; sequential reads of 4 KiB if nothing else is said."""
+    """Measure one load without a load file [default: sequential 4 KiB reads]."""
     from pathlib import Path
 
     from assay import config
@@ -186,7 +188,7 @@ def measure(
     place = Path(directory) if as_toml else check_directory(directory)
     plan = native.parse(text, SOURCE, directory=place, settings={}, repeat=repeat)
     if as_toml:
-        say(text, end="")
+        echo(text, end="")
         return
     session = Session(
         argv(),

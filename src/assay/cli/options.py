@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they read the same everywhere."""
+"""Define options that several commands share."""
 
 import enum
 import sys
@@ -20,13 +20,14 @@ Runs = Annotated[
     typer.Option(
         "--runs",
         metavar="DIR",
-        help="Where runs are kept [default: $ASSAY_RUNS, else `runs` of the configuration file, else the XDG data folder].",
+        help="Keep runs in this directory [default: $ASSAY_RUNS, else `runs` of the configuration file, "
+        "else the XDG data folder].",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Time = Annotated[
     str | None,
-    typer.Option("--time", metavar="T", help="Measuring time of the whole run, such as 30s or 2min."),
+    typer.Option("--time", metavar="T", help="Measure for this time in total, such as 30s or 2min."),
 ]
 Size = Annotated[
     str | None,
@@ -37,43 +38,38 @@ Scale = Annotated[
     typer.Option(
         "--scale",
         metavar="F",
-        help="Multiply by F the sizes, counts and times that the load says scale, each down to a least; --set, --size and "
-        "--time come first.",
+        help="Multiply the load's sizes, counts and times by F.",
     ),
 ]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Run the whole sequence N times.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file. Repeatable."),
 ]
 Targets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--target", metavar="NAME=DIR", help="Put a further target of the load into this directory; may be given again."
-    ),
+    typer.Option("--target", metavar="NAME=DIR", help="Directory of a further target of the load. Repeatable."),
 ]
 AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn'): only one that you trust.")
+    bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn') if you trust it.")
 ]
 User = Annotated[
     str | None,
-    typer.Option("--user", metavar="NAME", help="Work as this user (NAME, NAME:GROUP or numbers); only root can."),
+    typer.Option("--user", metavar="NAME", help="Work as this user: NAME, NAME:GROUP or numbers. Needs root."),
 ]
 Link = Annotated[
     str | None,
-    typer.Option("--link", metavar="RATE", help="What the link to the storage carries, such as 1Gbit."),
+    typer.Option("--link", metavar="RATE", help="Bandwidth of the link to the storage, such as 1Gbit."),
 ]
 Device = Annotated[
     str | None,
-    typer.Option("--device", metavar="RATE", help="What the devices move at most, such as 640MB/s."),
+    typer.Option("--device", metavar="RATE", help="Maximum throughput of the devices, such as 640MB/s."),
 ]
 Energy = Annotated[
     Path | None,
-    typer.Option(
-        "--energy", metavar="FILE", help="What a power meter read beside the run: CSV, time and watts or joules."
-    ),
+    typer.Option("--energy", metavar="FILE", help="Readings of a power meter: CSV of time and watts or joules."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table: the answer in a few lines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer: no progress and no table.")]
 
 
 class TrustAsked(enum.StrEnum):
@@ -88,7 +84,7 @@ RequireTrust = Annotated[
     typer.Option(
         "--require-trust",
         metavar="LEVEL",
-        help="Exit with 1 unless all results are trusted: 'yes'; or, with 'weak', at least weak.",
+        help="Exit with 1 if a result is trusted less: yes or weak.",
     ),
 ]
 WaitQuiet = Annotated[
@@ -96,28 +92,27 @@ WaitQuiet = Annotated[
     typer.Option(
         "--wait-quiet",
         metavar="TIME",
-        help="Wait until CPUs and devices are at rest, at most so long: 90s, 5min.",
+        help="Wait up to TIME for idle CPUs and devices: 90s, 5min.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 Name = Annotated[
     str | None,
-    typer.Option("--name", metavar="NAME", help="Call the run this; a run that was called so before is not any more."),
+    typer.Option("--name", metavar="NAME", help="Name the run. An earlier run of this name loses it."),
 ]
-Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")]
-Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters.")]
+Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag to the run. Repeatable.")]
+Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Attach a note of up to 1000 characters.")]
 LiveJson = Annotated[
     str | None,
     typer.Option(
         "--live-json",
         metavar="FILE",
-        help="Write a line of JSON for each interval while it runs, to a file or FIFO; with '-' to standard output, and the "
-        "answer to standard error.",
+        help="Write a JSON line per interval to FILE; '-' is stdout.",
     ),
 ]
 OneClient = Annotated[
     str | None,
-    typer.Option("--client", metavar="NAME", help="Of a run of several clients what this one did, by its own record."),
+    typer.Option("--client", metavar="NAME", help="Show this client alone, from its own record."),
 ]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
@@ -125,17 +120,17 @@ RunReference = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="A run: its folder, id, any part of one id alone, its name, 'last', or 'last~1' for the one before.",
+        help="A run: directory, id (or part), name, 'last' or 'last~1'.",
     ),
 ]
 
 
 def refuse_foreign(command: str, bundle: "RunBundle") -> None:
-    """Raise InputError where a command needs what only a run that Assay measured has."""
+    """Raise InputError if a command needs a run that Assay measured, and this is a foreign one."""
     if bundle.is_foreign:
         raise InputError(
-            f"{command}: {bundle.run_id} is foreign: another tool measured it, and told nothing over time. 'assay show' has"
-            " its numbers, 'assay compare' holds them against others"
+            f"{command}: {bundle.run_id} is a foreign run: another tool measured it, and it has no data over time. Use"
+            " 'assay show' or 'assay compare'"
         )
 
 
@@ -150,13 +145,13 @@ def metered(run: "RunRecord", energy: Path | None) -> "RunRecord":
 
 
 def given(link: str | None, device: str | None) -> "tuple[Fact, ...]":
-    """Give what the user says of the storage and the way to it as facts of the run."""
+    """Convert the user's statements about storage and link to facts of the run."""
     from assay.host.facts import DEVICE_FACT, LINK_FACT, Fact
     from assay.units import parse_link, parse_transfer_rate
 
-    said = (("--link", LINK_FACT, link, parse_link), ("--device", DEVICE_FACT, device, parse_transfer_rate))
+    options = (("--link", LINK_FACT, link, parse_link), ("--device", DEVICE_FACT, device, parse_transfer_rate))
     facts = []
-    for option, key, text, parse in said:
+    for option, key, text, parse in options:
         if text is None:
             continue
         try:
@@ -172,12 +167,12 @@ def argv() -> tuple[str, ...]:
 
 
 def check_commands(plan: "Plan", *, are_allowed: bool) -> None:
-    """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
+    """Raise InputError if a Plan from a file runs programs and that is not allowed."""
     from assay.plan.walk import commands
 
     programs = tuple(dict.fromkeys(" ".join(words) for words in commands(plan.phases)))
     if programs and not are_allowed:
         raise InputError(
             f"this load runs programs: {'; '.join(programs)}\n"
-            "A file is not allowed to by itself. If you trust it, add --allow-commands"
+            "A load file may not run programs by itself. If you trust it, add --allow-commands"
         )

@@ -1,10 +1,9 @@
-"""The program's output streams: what is written to them by anyone goes out here.
+"""Write to standard output and standard error.
 
-Nothing in a text is obeyed by a terminal: all that is printed but by a console (console.py) passes through `write`. Their
-reader may leave or not read on, their terminal go away, or their disk be full. `assay show | head` is no error, and
-`assay quick | head` still measures. What is said beside an answer (standard error) is never worth more than the run that it
-is about: where it cannot be written, it goes nowhere. The answer itself (standard output) that nobody can read any more goes
-nowhere too; one that a full disk refuses is an error, which is told.
+`write` escapes terminal control characters in all text that no console (console.py) prints. The reader of a stream may
+close it or stop reading, the terminal may disappear, or the disk may be full. `assay show | head` is no error, and
+`assay quick | head` still measures. A message on standard error that cannot be written is dropped: the run continues. So is
+an answer on standard output without a reader; an answer that a full disk refuses is an error, which is reported.
 """
 
 import contextlib
@@ -20,7 +19,7 @@ from assay.running.stopping import is_asked
 
 _READER_LEFT = frozenset({errno.EPIPE, errno.EIO})
 """A pipe without a reader, a terminal that was hung up."""
-_ANSWER, _BESIDE = 1, 2
+_ANSWER, _MESSAGES = 1, 2
 _PIECE = 1000
 """Characters that a pipe with any room takes at once: 4 KiB."""
 _PATIENCE_MS = 250
@@ -30,7 +29,7 @@ class _Outliving(io.TextIOWrapper):
     """Text into a descriptor; what it does not take goes nowhere where that is no error."""
 
     must_arrive = True
-    """Whether errors beside a reader that left are raised."""
+    """Whether errors other than a reader that left are raised."""
 
     def write(self, text: str) -> int:
         if text == "":
@@ -84,13 +83,13 @@ NARROWEST_COLUMNS = 20
 
 
 def widen_terminal() -> None:
-    """Have text laid out for some columns where the terminal, or $COLUMNS, says that there are next to none.
+    """Assume a usable width if the terminal, or $COLUMNS, reports next to no columns.
 
-    Some programs make terminals of no columns at all; the terminal, if there is one, breaks the lines.
+    Some programs create terminals with 0 columns; a terminal, if there is one, breaks the lines.
     """
-    told = os.environ.get("COLUMNS", "")
-    if told.isascii() and told.isdigit() and len(told) < 6:
-        columns = int(told)
+    text = os.environ.get("COLUMNS", "")
+    if text.isascii() and text.isdigit() and len(text) < 6:
+        columns = int(text)
     else:
         os.environ.pop("COLUMNS", None)
         columns = next((there for stream in (0, 1, 2) if (there := _columns(stream))), NARROWEST_COLUMNS)
@@ -105,7 +104,7 @@ def _columns(stream: int) -> int:
         return 0
 
 
-def say(words: object, *, err: bool = False, end: str = "\n") -> None:
+def echo(words: object, *, err: bool = False, end: str = "\n") -> None:
     """Print on standard output, or on standard error; at once."""
     # Not by typer: where the locale is ASCII it writes past these streams.
     stream: TextIO | None = sys.stderr if err else sys.stdout
@@ -115,16 +114,16 @@ def say(words: object, *, err: bool = False, end: str = "\n") -> None:
 
 
 def outlive_readers() -> None:
-    """Let standard output and standard error outlive whoever reads them, and be there where they were closed."""
-    for descriptor in (0, _ANSWER, _BESIDE):
+    """Keep standard output and standard error usable after their reader left, or if they were closed."""
+    for descriptor in (0, _ANSWER, _MESSAGES):
         _hold(descriptor)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
     sys.stdout = _wrapped(sys.stdout, _ANSWER)
-    sys.stderr = _wrapped(sys.stderr, _BESIDE)
+    sys.stderr = _wrapped(sys.stderr, _MESSAGES)
 
 
 def _hold(descriptor: int) -> None:
-    """Open a descriptor that the caller left closed: else the next file would get it, and what is said be written there."""
+    """Open a descriptor that the caller left closed: else the next file would get it, and messages be written there."""
     try:
         os.fstat(descriptor)
     except OSError:

@@ -1,4 +1,4 @@
-"""`assay quick DIR`: the main job."""
+"""`assay quick DIR`: measure a directory with a fixed set of loads."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from assay.cli.options import (
     argv,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def quick(
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
-    """Say what a directory's storage is like: under two minutes, one table, one report."""
+    """Measure a directory's storage in under two minutes: one table, one report."""
     from assay import config
     from assay.bundle.remarks import remarks
     from assay.confinement import check_output
@@ -116,7 +116,7 @@ def _look_first(directory: "Path", *, has_to_wait: bool) -> None:
 
     busy = () if has_to_wait else busy_words(directory)
     if words := (*busy, *at_start(directory)):
-        say(f"before it starts: {'; '.join(words)}", err=True)
+        echo(f"before it starts: {'; '.join(words)}", err=True)
 
 
 def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | None, repeats: int) -> "Sizing":
@@ -163,5 +163,5 @@ def _size_of_each(
         asked=EACH_CLIENT_BYTES if asked is None else asked,
         repeats=repeats,
     )
-    how = "as asked" if asked is not None else "for each client, where --size does not say otherwise"
+    how = "as asked" if asked is not None else "for each client, unless --size is given"
     return msgspec.structs.replace(sizing, reason=f"{format_bytes(sizing.size_bytes)}: {how}")

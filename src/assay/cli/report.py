@@ -1,4 +1,4 @@
-"""`assay report`: the run as one HTML file."""
+"""`assay report`: write the run as one HTML file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Energy, OneClient, RunReference, Runs, metered, refuse_foreign
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -22,7 +22,7 @@ def report(
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Write the report of a run as one HTML file that needs no network, and print its path."""
+    """Write the HTML report of a run, which needs no network; prints its path."""
     import gc
 
     from assay.bundle.catalog import open_run, runs_directory
@@ -32,26 +32,26 @@ def report(
     refuse_foreign("report", bundle)
     from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.report.html import default_path, write_html
     from assay.report.kept_answers import kept_answer
     from assay.tools import registry
 
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = metered(read(bundle), energy)
         kept = kept_answer(bundle.path, runs_directory(runs)) if energy is None else None
-        judged = kept.document if kept else _judged(recorded)
+        document = kept.document if kept else _document_of(recorded)
         usual = default_path(recorded.run_id)
         if client is not None:
             usual = default_path(f"{recorded.run_id}-{client}")
-            judged, recorded = client_alone(judged, recorded, client)
-        of_tool = registry.figures(recorded, judged)
-        path = write_html(recorded, judged, output or usual, of_tool=of_tool)
-    say(path)
+            document, recorded = client_alone(document, recorded, client)
+        of_tool = registry.figures(recorded, document)
+        path = write_html(recorded, document, output or usual, of_tool=of_tool)
+    echo(path)
 
 
-def _judged(recorded: "RunRecord") -> "Document":
+def _document_of(recorded: "RunRecord") -> "Document":
     """Work the results out, where nobody kept them."""
-    from assay.live.judging_told import document_told
+    from assay.live.analysis_progress import document_with_progress
 
-    return document_told(recorded)
+    return document_with_progress(recorded)

@@ -1,4 +1,4 @@
-"""`assay rerun RUN`: the same resolved Plan with the same seed."""
+"""`assay rerun RUN`: run the same resolved Plan with the same seed."""
 
 import dataclasses
 import sys
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
     from assay.plan import Plan
 
-Yes = Annotated[
-    bool, typer.Option("--yes", help="Carry out a run that is not your own without asking; what it does is shown.")
-]
+Yes = Annotated[bool, typer.Option("--yes", help="Run another user's Plan without asking; its steps are shown.")]
 
 
 @with_clients
@@ -56,12 +54,12 @@ def rerun(
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
-    """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
+    """Run a Plan again with the same seed; another user's Plan needs a confirmation."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.remarks import remarks
     from assay.session import Session
 
-    said = remarks(name, tag, note)
+    text = remarks(name, tag, note)
     bundle = open_run(run, runs)
     if bundle.is_foreign:
         raise InputError(
@@ -91,7 +89,7 @@ def rerun(
         json=json,
         report=not no_report,
         quiet=quiet,
-        remarks=said,
+        remarks=text,
         live_json=live_json,
         require_trust=require_trust,
         wait_quiet=wait_quiet,
@@ -120,11 +118,11 @@ def _directories(plan: "Plan", clients: "ClientsAsked") -> "Mapping[str, Path] |
 
 def _ask(bundle: "RunBundle", clients: "ClientsAsked | None", *, is_answered: bool) -> None:
     """Show what a run would do, and ask whether it may; raises InputError unless it may."""
-    from assay.running.foreseen import foreseen
+    from assay.running.plan_summary import plan_summary
     from assay.tools import registry
 
     plan = bundle.plan
-    lines = list(foreseen(plan))
+    lines = list(plan_summary(plan))
     if tool := registry.maker(plan):
         settings = tool.settings_of(plan)
         lines.append(f"works by the words: assay {tool.name} {plan.origin.source}")

@@ -1,4 +1,4 @@
-"""`assay run NAME|FILE.toml DIR`: a defined load."""
+"""`assay run NAME|FILE.toml DIR`: run a defined load."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +31,7 @@ from assay.cli.options import (
     check_commands,
     given,
 )
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 @with_clients
 def run(
     load: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.toml", help="A load's name (`assay suites` lists them), or a load file.")
+        str,
+        typer.Argument(metavar="NAME|FILE.toml", help="Name of a load (`assay suites` lists them), or a load file."),
     ],
     directory: Directory,
     repeat: Repeat = 1,
@@ -76,7 +77,7 @@ def run(
 
     text, source = suites.read(load)
     if choice := suites.choice(load):
-        say(choice, err=True)
+        echo(choice, err=True)
     plan = plan_of_file(
         text, source, directory, set_=set_, time=time, size=size, repeat=repeat, scale=scale, target=target
     )

@@ -1,4 +1,4 @@
-"""`assay shims BIN`: the classic tools' own names, for scripts that call them."""
+"""`assay shims BIN`: write scripts with the classic tools' names."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError, RunError
 from assay.outputs import way_to
 from assay.tools import registry
@@ -25,32 +25,34 @@ _MODE = 0o755
 
 
 def shims(
-    folder: Annotated[Path, typer.Argument(metavar="BIN", help="Folder for the scripts; made if its parent is there.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the scripts that it wrote there.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="BIN", help="Directory for the scripts; created if its parent exists.")
+    ],
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the scripts that Assay wrote there.")] = False,
 ) -> None:
-    """Write scripts named iozone, bonnie++ and so on into BIN that run `assay TOOL`.
+    """Write scripts (iozone, bonnie++, …) into BIN that run `assay TOOL`.
 
-    Files there that it did not write are never replaced or removed.
+    Files that Assay did not write are never replaced or removed.
     """
     for path in remove_shims(folder) if remove else write_shims(folder, command_in_use()):
-        say(path)
+        echo(path)
     if not remove and folder.absolute() not in map(Path, os.get_exec_path()):
-        say(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
+        echo(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
 
 
 def command_in_use() -> Path:
-    """Say where the `assay` that is running lies; raises RunError where it was started in another way."""
-    beside = Path(sys.executable).parent / "assay"
-    found = next((path for path in (Path(sys.argv[0]).absolute(), beside) if shutil.which(path)), None)
+    """Find the path of the running `assay`; raises RunError if it was started in another way."""
+    sibling = Path(sys.executable).parent / "assay"
+    found = next((path for path in (Path(sys.argv[0]).absolute(), sibling) if shutil.which(path)), None)
     if found is None:
         raise RunError(
-            f"shims: no 'assay' command was found at {sys.argv[0]} or {beside}; install Assay, then try again"
+            f"shims: no 'assay' command was found at {sys.argv[0]} or {sibling}; install Assay, then try again"
         )
     return found
 
 
 def shim_names() -> dict[str, str]:
-    """Give each script's name with the command that it stands for: those that a tool asks for."""
+    """Map the script names to their commands."""
     return {name: tool for tool in registry.TOOLS for name in registry.front_end(tool).shims}
 
 
@@ -59,7 +61,7 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
 
     Raises:
         InputError: the folder is none, or holds a file of such a name that Assay did not write.
-        RunError: the machine said no.
+        RunError: the system refused.
     """
     paths = {folder / name: tool for name, tool in shim_names().items()}
     if folder.exists() and not folder.is_dir():

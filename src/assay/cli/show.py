@@ -1,4 +1,4 @@
-"""`assay show`: what a run measured."""
+"""`assay show`: show the results of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,24 +7,20 @@ import typer
 
 from assay.cli.answers import answer_of, one_client, several_clients
 from assay.cli.options import Energy, Json, OneClient, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError
 
 Classic = Annotated[
     bool,
-    typer.Option(
-        "--classic", help="Print the output of the classic tool whose front end made the run, or that was imported."
-    ),
+    typer.Option("--classic", help="Print the output in the classic tool's own format."),
 ]
-Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full: what explains numbers that are trusted.")]
+Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full.")]
 
-Repeats = Annotated[
-    bool, typer.Option("--repeats", help="Print a row for each repeat too, below those of all repeats.")
-]
+Repeats = Annotated[bool, typer.Option("--repeats", help="Print a row for each repeat, too.")]
 
 Clients = Annotated[
     bool,
-    typer.Option("--clients", help="Print the clients of a run of several: what each did of every sum, and its clock."),
+    typer.Option("--clients", help="Print each client's share of every sum, and its clock."),
 ]
 
 
@@ -39,7 +35,7 @@ def show(
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
-    """Show what a run measured; one that died shows what it had measured until then."""
+    """Show the results of a run; of an interrupted run those until it ended."""
     if json and classic:
         raise InputError("--json and --classic: choose one")
     if client is not None and clients:
@@ -58,7 +54,7 @@ def show(
     if json:
         from assay.results import to_json
 
-        say(to_json(shown.document))
+        echo(to_json(shown.document))
         return
     from assay.console import console
 
@@ -76,15 +72,15 @@ def _show_classic(run: str, runs: Path | None, client: str | None) -> None:
     from assay.analysis.client_records import record_of_client
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
+    from assay.bundle.damage import report_damage
     from assay.tools import registry
 
     bundle = open_run(run, runs)
     if client is None and (original := bundle.original()) is not None:
-        say(original.text, end="")
+        echo(original.text, end="")
         return
-    with damage_told(bundle.path):
+    with report_damage(bundle.path):
         recorded = read(bundle)
         output = registry.output_of(recorded if client is None else record_of_client(recorded, client))
-        say(output.text(), end="")
-        say(output.stderr_notes(), end="", err=True)
+        echo(output.text(), end="")
+        echo(output.stderr_notes(), end="", err=True)

@@ -1,11 +1,11 @@
-"""`assay suites`: which defined loads are there, and what does one of them ask?"""
+"""`assay suites`: list the defined loads, or show one."""
 
 import enum
 from typing import Annotated
 
 import typer
 
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 class What(enum.StrEnum):
@@ -16,14 +16,18 @@ class What(enum.StrEnum):
 
 
 def suites(
-    what: Annotated[What, typer.Argument(metavar="list|show", help="List them all, or show one.")] = What.LIST,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The one to show, or a load file.")] = None,
+    what: Annotated[What, typer.Argument(metavar="list|show", help="List all loads, or show one.")] = What.LIST,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of the load to show, or a load file.")
+    ] = None,
 ) -> None:
-    """List the loads that `assay run NAME DIR` knows, yours too; `show NAME` prints one and the question that it answers."""
+    """List the loads for `assay run NAME DIR`, yours included, or show one."""
     from assay.errors import InputError
 
     if (what is What.SHOW) != (name is not None):
-        raise InputError("say which: assay suites show NAME" if name is None else "'assay suites' alone lists them all")
+        raise InputError(
+            "name the load: assay suites show NAME" if name is None else "'assay suites' alone lists them all"
+        )
     if name is None:
         _list()
     else:
@@ -39,25 +43,25 @@ def _list() -> None:
     own = own_suites.names()
     width = max(map(len, (*loads.names(), *own, *loads.examples())))
     for heading, names in (("suites", loads.names()), ("examples", loads.examples())):
-        say(f"{heading}, for `assay run NAME DIR`:")
+        echo(f"{heading}, for `assay run NAME DIR`:")
         for name in names:
-            say(f"  {name:<{width}}  {loads.description(name)}")
+            echo(f"  {name:<{width}}  {loads.description(name)}")
     shipped = {*loads.names(), *loads.examples()}
     at = own_suites.folder()
     if own:
-        say(f"yours, in {one_line(str(at))}:")
+        echo(f"yours, in {one_line(str(at))}:")
     for name in own:
         try:
-            told = (
+            text = (
                 f"the name of one that comes with Assay: run it by its path, {at / f'{name}.toml'}"
                 if at and name in shipped
                 else loads.description(name)
             )
         except InputError as error:
-            told = f"not taken: {error}"
-        say(f"  {one_line(name):<{width}}  {one_line(told)}")
+            text = f"not taken: {error}"
+        echo(f"  {one_line(name):<{width}}  {one_line(text)}")
     if at and (why := own_suites.refusal(at, is_folder=True)):
-        say(f"assay: your suites are left out: {one_line(why)}", err=True)
+        echo(f"assay: your suites are left out: {one_line(why)}", err=True)
 
 
 def _show(name: str) -> None:
@@ -66,20 +70,20 @@ def _show(name: str) -> None:
     from assay.outward import one_line
 
     text, source = loads.read(name)
-    said = native.said(text, source)
+    words = native.describe(text, source)
     pairs = [
-        ("suite", one_line(said.description)),
-        ("answers", one_line(said.answers)),
-        ("void if", one_line(said.void_if)),
+        ("suite", one_line(words.description)),
+        ("answers", one_line(words.answers)),
+        ("void if", one_line(words.void_if)),
     ]
-    if said.parameters:
-        given = ", ".join(f"{key} = {value}" for key, value in said.parameters.items())
+    if words.parameters:
+        given = ", ".join(f"{key} = {value}" for key, value in words.parameters.items())
         pairs.append(("set", one_line(given)))
-    if said.scale:
-        least = ", ".join(f"{key} (at least {value})" for key, value in said.scale.items())
+    if words.scale:
+        least = ", ".join(f"{key} (at least {value})" for key, value in words.scale.items())
         pairs.append(("scale", one_line(least)))
     for key, value in pairs:
         if value:
-            say(f"{key + ':':<9} {value}")
-    say("")
-    say(text.rstrip("\n"))
+            echo(f"{key + ':':<9} {value}")
+    echo("")
+    echo(text.rstrip("\n"))

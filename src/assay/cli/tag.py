@@ -1,37 +1,33 @@
-"""`assay tag RUN`: what a run is called."""
+"""`assay tag RUN`: name, tag or annotate a run."""
 
 from typing import Annotated
 
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 
 
 def tag(
     run: RunReference = "last",
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Call it this; a run that was called so is not any more; '' for none."
-        ),
+        typer.Option("--name", metavar="NAME", help="Name the run; an earlier run loses the name. '' removes it."),
     ] = None,
     tag_: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag to the run. Repeatable.")
     ] = None,
-    untag: Annotated[
-        list[str] | None, typer.Option("--untag", metavar="TAG", help="Take this tag off; may be given again.")
-    ] = None,
+    untag: Annotated[list[str] | None, typer.Option("--untag", metavar="TAG", help="Remove a tag. Repeatable.")] = None,
     note: Annotated[
         str | None,
-        typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters; '' for nothing."),
+        typer.Option("--note", metavar="TEXT", help="Attach a note of up to 1000 characters. '' removes it."),
     ] = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
-    """Name a run, tag it, or say something of it, and show what is said; without options only show.
+    """Name, tag or annotate a run; without options, show its name, tags and note.
 
-    What was measured is not touched. A name is of one run in its folder, and stands for it wherever RUN does.
+    The results do not change. A name is unique in its runs directory, and can be used wherever RUN is expected.
     """
     import msgspec
 
@@ -43,14 +39,14 @@ def tag(
     if name:
         check_free(name, folder.parent)
     if (name, tag_, untag, note) == (None, None, None, None):
-        said = read_remarks(folder)
+        text = read_remarks(folder)
     else:
-        said = change_remarks(folder, lambda before: changed(before, name, tag_ or (), untag or (), note))
-        for before in take_name(said.name, folder) if name and said.name else ():
-            say(f"'{name}' was the name of the run {before}, and is that of {folder.name} now", err=True)
+        text = change_remarks(folder, lambda before: changed(before, name, tag_ or (), untag or (), note))
+        for before in take_name(text.name, folder) if name and text.name else ():
+            echo(f"'{name}' was the name of the run {before}, and is that of {folder.name} now", err=True)
     if json:
-        shown = {"run_id": folder.name, "name": said.name, "tags": said.tags, "note": said.note}
-        say(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode()))
+        shown = {"run_id": folder.name, "name": text.name, "tags": text.tags, "note": text.note}
+        echo(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode()))
         return
-    for what, words in (("run", folder.name), ("name", said.name), ("tags", " ".join(said.tags)), ("note", said.note)):
-        say(f"{what:<5} {one_line(words)}" if words else f"{what:<5} -")
+    for what, words in (("run", folder.name), ("name", text.name), ("tags", " ".join(text.tags)), ("note", text.note)):
+        echo(f"{what:<5} {one_line(words)}" if words else f"{what:<5} -")

@@ -1,7 +1,7 @@
 """`assay TOOL ...`: one command for every tool of the registry.
 
-Everything after the tool's name is the tool's own command line, in the tool's own syntax. Assay's few options are long
-ones that no tool knows; they are taken out wherever they stand.
+Everything after the tool's name is the tool's own command line, in the tool's own syntax. Assay's options are long
+options that no tool has; they are removed from any position.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from assay.cli import clients
 from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import TrustAsked, argv
-from assay.cli.pipes import say
+from assay.cli.pipes import echo
 from assay.errors import InputError
 from assay.own_files import scratch_folder
 from assay.tools import registry
@@ -69,11 +69,11 @@ class ToolCommand(LightCommand):
         tool = registry.front_end(self._tool)
         asked = take_apart(ctx.args, tool.own_options)
         if tool.help_words & set(asked.tool):
-            say(ctx.get_help())
+            echo(ctx.get_help())
             return
-        if tool.not_for_clients and asked.said_of_clients:
+        if tool.not_for_clients and asked.client_options:
             raise InputError(f"{tool.name}: {tool.not_for_clients}")
-        raise typer.Exit(tool.follow(asked.tool, AssayDoor(tool, asked)))
+        raise typer.Exit(tool.follow(asked.tool, AssayContext(tool, asked)))
 
 
 class CommandsAndTools(TyperGroup):
@@ -117,7 +117,7 @@ class CommandWords:
     no_report: bool = False
     """`--no-report`: no HTML report."""
     quiet: bool = False
-    """`--quiet`: no progress, and beside the tool's output the answer alone."""
+    """`--quiet`: no progress, and the answer alone next to the tool's output."""
     strict: bool = False
     """`--strict`: Assay's own exit code, which is 1 where a number must not be used."""
     require_trust: str | None = None
@@ -132,28 +132,28 @@ class CommandWords:
     note: str | None = None
     live_json: str | None = None
     """`--live-json FILE`: a line of JSON for each interval."""
-    said_of_clients: dict[str, Any] = dataclasses.field(default_factory=dict)
+    client_options: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`--hosts A,B` and its companions, as `cli/clients.py` has them."""
 
 
 _VALUES = {
     "--runs": "name the folder where runs are kept",
     "--user": "name the user who is to do the work",
-    "--name": "say what the run is to be called",
-    "--tag": "say which tag the run is to have",
-    "--note": "say something of the run",
+    "--name": "give the name of the run",
+    "--tag": "give the tag",
+    "--note": "give the text of the note",
     "--live-json": "name the file for a line of JSON an interval, or -",
     "--require-trust": "write yes, or weak",
-    "--wait-quiet": "say how long at most, such as 5min",
+    "--wait-quiet": "give the longest wait, such as 5min",
 }
-"""Options that have a value, and what is said where it is missing."""
+"""Options that have a value, and the message if it is missing."""
 _FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 _FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
 
 
 def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
-    """Take Assay's options out of a tool's command line, but those of a name that is the tool's `own`.
+    """Remove Assay's options from a tool's command line, except names that are the tool's `own`.
 
     Raises:
         InputError: one has no value.
@@ -171,7 +171,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
         elif word in _FLAGS_OF_CLIENTS:
             of_clients[_FLAGS_OF_CLIENTS[word]] = True
         elif name in _OF_CLIENTS:
-            of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "say which")
+            of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "give a value")
         elif name in _VALUES:
             given = _value(name, separator, value, rest, _VALUES[name])
             if name == "--tag":
@@ -182,7 +182,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
             tool.append(word)
     if taken.get("require_trust", "yes") not in tuple(TrustAsked):
         raise InputError(f"--require-trust {cut(taken['require_trust'])}: write yes, or weak")
-    return CommandWords(tool=tuple(tool), said_of_clients=of_clients, **taken)
+    return CommandWords(tool=tuple(tool), client_options=of_clients, **taken)
 
 
 def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: str) -> str:
@@ -192,7 +192,7 @@ def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: 
     raise InputError(f"{name}: {missing}")
 
 
-class AssayDoor:
+class AssayContext:
     """What a tool's command line may ask for: a run, and words for the user."""
 
     def __init__(self, tool: "FrontEnd[Any]", asked: CommandWords) -> None:
@@ -201,12 +201,12 @@ class AssayDoor:
         self._asked = asked
 
     def measure(self, words: Sequence[str], files: Files = NO_FILES) -> int:
-        """Carry out one run; returns the exit code, raises what ended the run early."""
+        """Execute one run; returns the exit code, raises what ended the run early."""
         asked = self._asked
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words, files)
-        over = clients.clients_of(dict(asked.said_of_clients), self._tool.hosts(settings))
+        over = clients.clients_of(dict(asked.client_options), self._tool.hosts(settings))
         with clients.of_clients(over):
             return self._measure(self._tool.origin(words, files), settings, over)
 
@@ -216,7 +216,7 @@ class AssayDoor:
         from assay.session import Session
 
         asked = self._asked
-        said = remarks(asked.name, list(asked.tags), asked.note)
+        text = remarks(asked.name, list(asked.tags), asked.note)
         session = Session(
             argv(),
             runs=asked.runs,
@@ -226,7 +226,7 @@ class AssayDoor:
             is_strict=asked.strict,
             require_trust=asked.require_trust,
             wait_quiet=asked.wait_quiet,
-            remarks=said,
+            remarks=text,
             live_json=asked.live_json,
             clients=over,
         )
@@ -246,7 +246,7 @@ class AssayDoor:
         from assay.confinement import check_action
 
         check_action(what)
-        if self._asked.said_of_clients:
+        if self._asked.client_options:
             raise InputError(f"{self._tool.name}: {what} is done on this machine alone; leave --hosts and --join out")
 
     def write(self, text: str) -> None:

@@ -1,7 +1,7 @@
-"""Are the words of a command line, and of the environment that Assay goes by, texts?
+"""Check that the command line, and the environment variables that Assay reads, are UTF-8.
 
-Linux takes any bytes for a word or a name; the record of a run, JSON and terminals take UTF-8. What is none is refused at
-the door, before anything can stumble over it half way.
+Linux accepts any bytes as an argument or a name; the record of a run, JSON and terminals need UTF-8. Other bytes are
+refused at the start.
 """
 
 import os
@@ -11,11 +11,11 @@ from assay.errors import InputError
 from assay.input_text import check_count
 
 VARIABLES = ("ASSAY_RUNS", "ASSAY_ENGINE", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR")
-"""What Assay looks up."""
+"""Variables that Assay reads."""
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Raise InputError for too many words, and for the first word or variable of the environment that is no UTF-8."""
+    """Raise InputError for too many arguments, and for the first argument or variable that is not UTF-8."""
     check_count(words, "the command line")
     named = [(f"word {number} of the command line", word) for number, word in enumerate(words, start=1)]
     named += [(f"${name}", os.environ.get(name, "")) for name in VARIABLES]

@@ -1,4 +1,4 @@
-"""`assay worker --join FILE`: be a client of a run that another machine leads."""
+"""`assay worker --join FILE`: serve as a client of a run that another machine leads."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,39 +8,40 @@ import typer
 
 def worker(
     join: Annotated[
-        Path, typer.Option("--join", metavar="FILE", help="join.json of the run, or its folder; the leader makes it.")
+        Path,
+        typer.Option("--join", metavar="FILE", help="The run's join.json or its directory, written by the leader."),
     ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What this client is called; else as its machine.")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of this client [default: the host name].")
     ] = None,
     observer: Annotated[
-        bool, typer.Option("--observer", help="Count what this machine does, and make no load.")
+        bool, typer.Option("--observer", help="Record this machine's counters without making load.")
     ] = False,
     address: Annotated[
         str | None,
         typer.Option(
             "--address",
             metavar="ADDR",
-            help="IP address by which others reach this machine; else that towards the leader.",
+            help="IP address of this machine [default: the one towards the leader].",
         ),
     ] = None,
     interface: Annotated[
-        str | None, typer.Option("--interface", metavar="IF", help="The interface whose address that is.")
+        str | None, typer.Option("--interface", metavar="IF", help="Interface whose address to use.")
     ] = None,
     insecure_as_root: Annotated[
         bool,
         typer.Option(
             "--insecure-as-root",
-            help="As root join a leader without keys too: each user of this machine can then do anything as root.",
+            help="Join a leader without keys as root. Unsafe: see --insecure.",
         ),
     ] = False,
     idle: Annotated[
-        str, typer.Option("--idle", metavar="TIME", help="Leave after so long in which nothing is asked of it.")
+        str, typer.Option("--idle", metavar="TIME", help="Exit after this time without a request.")
     ] = "45min",
 ) -> None:
-    """Be a client of a run that another machine leads, until it is over.
+    """Serve as a client of a run that another machine leads, until the run ends.
 
-    Who has the join folder's key can have this client do anything that you can: keep it as you keep a key of ssh.
+    Anyone with the join directory's key can act as you through this client: protect it like an ssh key.
     """
     from assay.bundle.client_set import Role
     from assay.cluster.worker_process import run_worker
@@ -48,7 +49,7 @@ def worker(
     from assay.units import parse_seconds
 
     if address is not None and interface is not None:
-        raise InputError("--address and --interface say the same; give one of them")
+        raise InputError("--address and --interface exclude each other; give one of them")
     run_worker(
         join,
         name=name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from assay.bundle.client_set import Reached, ReachedBy, can_be_said
+from assay.bundle.client_set import Reached, ReachedBy, is_plain_word
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.hosts import HostSpec
 
@@ -20,7 +20,7 @@ def _of_host(host: HostSpec, ssh_user: str | None) -> Reached:
     if host.address is None:
         return Reached(way=ReachedBy.LOCAL, needs_file=host.python is not None)
     user = host.user or ssh_user
-    is_sayable = user is None or can_be_said(user)
+    is_sayable = user is None or is_plain_word(user)
     return Reached(
         way=ReachedBy.SSH,
         address=host.address,

@@ -1,4 +1,4 @@
-"""What do several runs say of a difference? From result documents to verdicts; nothing here reads a file.
+"""Compare runs: from result documents to verdicts. Nothing here reads a file.
 
 A call of the folder, `assay.compare("tag:before", "tag:after")`, is one of `assay.notebook.compare`: a submodule that is
 imported takes its name in the package, and so the two share it.

@@ -1,4 +1,4 @@
-"""The sides of a comparison: sets of runs of the same load, and the values that each has of a result."""
+"""Define the sides of a comparison: runs of the same load, and the values of each result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ class Sample:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the result is used: of foreign ones, which are never trusted, those without another fault."""
+        """Whether the result is used: foreign ones are never trusted, and used if there is no other objection."""
         trust = self.result.trust
         if self.is_foreign:
             is_objected = any(finding.severity == INVALID for finding in self.result.findings)
@@ -83,13 +83,13 @@ FOREIGN_REASON: Final = "foreign"
 
 
 def began_utc(document: Document) -> str:
-    """Say when a run began; empty where nobody knows, because another tool measured it and does not say."""
+    """Return when a run began; empty if unknown, because another tool measured it."""
     foreign = document.run.foreign
     return document.run.started_utc if foreign is None else foreign.measured_utc or ""
 
 
 def _identity(document: Document) -> tuple[str, ...]:
-    """Tell a run from others: one that was imported twice is one."""
+    """Identify a run: one that was imported twice is the same."""
     foreign = document.run.foreign
     return (document.run.id,) if foreign is None else (foreign.file.sha256, foreign.machine or "")
 

@@ -1,8 +1,8 @@
-"""What do the runs of a campaign say: of each cell, of each level of each factor, and of two levels together?
+"""Compute the outcome of a campaign: per cell, per level of each factor, and per pair of levels.
 
 From result documents alone. A number is one of a result that runs of a load have: its rate, with the closing flush in
-its time where there is one, and its p99. Runs that are not to be trusted are left out and named. Effects are told
-where every cell of all levels with all levels has a number, and all are numbers of the same thing; levels that lack
+its time where there is one, and its p99. Runs that are not trusted are left out and named. Effects are reported
+where every cell of all levels with all levels has a number, and all are numbers of the same thing; levels without
 one are left out, those with most gaps first, and named.
 """
 
@@ -30,7 +30,7 @@ class OutcomeFactor(Part, frozen=True, kw_only=True):
 
 
 class CellFacts(Part, frozen=True, kw_only=True):
-    """A cell: what was asked for, and what the kernel and the file system say that it was."""
+    """A cell: what was asked for, and the options that the kernel and the file system report."""
 
     levels: tuple[str, ...]
     mkfs: str
@@ -63,7 +63,7 @@ class CellNumber(Part, frozen=True, kw_only=True):
     """Standard deviation of the logarithms; null below two."""
     measures: tuple[str, ...]
     left_out: tuple[str, ...]
-    """Runs that are not to be trusted."""
+    """Runs that are not trusted."""
 
 
 class LevelEffect(Part, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class OutcomeRow(Part, frozen=True, kw_only=True):
     effects: tuple[LevelEffect, ...]
     terms: tuple[FactorTerm, ...]
     spread: float | None
-    """Standard deviation of the logarithms within cells, rounds taken out; null: nobody can say."""
+    """Standard deviation of the logarithms within cells, rounds taken out; null: unknown."""
     without: tuple[str, ...]
     """Levels that are in no effect, as `factor level`: cells of them have no number."""
     uneven: int | None

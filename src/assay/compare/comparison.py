@@ -1,8 +1,8 @@
-"""By how much is B better than A, result by result, and may that be said at all?
+"""Compare B with A, result by result: ratio, interval, verdict, and reasons against a verdict.
 
 A result is compared where every run of both sides has it. There is a winner only between numbers of the same thing
 (storage, page cache, write-back ...; flushed or absorbed), of runs that may be trusted, from three runs of each on, and by
-more than what matters (`effect`). Runs that are not to be trusted are left out and named where three of each are left.
+more than what matters (`effect`). Runs that are not trusted are left out and named where three of each are left.
 
 All rows of a comparison are tested together (Benjamini and Hochberg 1995): of the rows called better or worse, at most 5 %
 are expected to be so by chance. The p-value is that of the t test of the logarithms: with five runs a rank test has none
@@ -42,11 +42,11 @@ from assay.verdicts import ComparisonVerdict
 
 SCHEMA = "assay.comparison/1"
 DEFAULT_EFFECT = 0.03
-"""Difference that matters where the user does not say (METHOD 2.4)."""
+"""Default of the difference that matters (METHOD 2.4)."""
 LEAST_LEFT = 3
 """Runs of a side that are left when the others are left out."""
 DRIFT = 0.03
-"""Change of a rate over the whole session from where on it is told (METHOD 2.4)."""
+"""Change of a rate over the whole session from where on it is reported (METHOD 2.4)."""
 
 
 class Side(Part, frozen=True, kw_only=True):
@@ -58,11 +58,11 @@ class Side(Part, frozen=True, kw_only=True):
     measures: tuple[str, ...]
     """What they are numbers of, with what became of writes: one word where all runs agree."""
     left_out: tuple[str, ...]
-    """Runs that are not to be trusted."""
+    """Runs that are not trusted."""
     runs: tuple[str, ...] = ()
     """Which run each value is of; `ID#2` is the second repeat of a run."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of single runs: why they are left out, what disturbed one, which stands out."""
+    """Remarks on single runs: left out, disturbed, or an outlier."""
 
 
 class Row(Part, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class Row(Part, frozen=True, kw_only=True):
     reason: str
     """Why it is no more than that; empty: nothing to add."""
     runs_needed: int | None
-    """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
+    """Runs needed per side to detect a difference that matters; null: enough, or unknown."""
     pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
     p_together: float | None = None
@@ -116,11 +116,11 @@ class Against(Part, frozen=True, kw_only=True):
     geometric_mean_interval: tuple[float, float] | None = None
     """At 95 % confidence, by how runs differ from each other; null: fewer than three runs of a side."""
     surfaces: tuple[ComparedSurface, ...] = ()
-    """File size by record size, a test each; a result that is a cell of one is judged among all of its cells there."""
+    """File size by record size, a test each; a result that is a cell of one is assessed among all of its cells there."""
     order_known: bool = True
     """Whether it is known when each run began; of foreign runs it may not be."""
     foreign: tuple[str, ...] = ()
-    """Sides that Assay did not measure: `A`, `B`. What their numbers are of, nobody judged."""
+    """Sides that Assay did not measure: `A`, `B`. What served their results is unknown."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ def compare(
         arms: Two or more.
         effect: Difference that matters, as a share: 0.03 is 3 %.
         unconfirmed: Labels of results of which some runs were shown to be disturbed, by the side that the first is held
-            against: they are in no mean of ratios, and tell nothing of drift.
+            against: they are in no mean of ratios, and not used to find drift.
         headline: Pattern of labels (fnmatch) that are tested apart from the others.
     """
     first, *others = arms
@@ -329,11 +329,11 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
     )
 
 
-_REMARKS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
+_REMARKS = {"left_out": "left out", "weak": "used, but", "stands_out": "used, but an outlier"}
 
 
 def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample]) -> Iterator[str]:
-    """Name the runs that something sets apart from the others of their side; the rate says it for the percentiles too."""
+    """Name the runs that something sets apart from the others of their side; the rate decides for the percentiles too."""
     for remark in repeats.remarks([sample.result for sample in samples], metric.value):
         sample = samples[remark.repeat]
         if remark.kind != "left_out" or sample not in counted:
@@ -341,15 +341,15 @@ def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:
-    """Say why there can be no winner; empty: there can be."""
+    """Return why there can be no winner; empty: there can be one."""
     for name, side, samples in (("A", one, a), ("B", other, b)):
         if not side.values:
             return f"{name} has no such number"
         doubtful = [sample for sample in samples if not sample.is_usable and sample.name not in side.left_out]
         if doubtful:
             reasons = ", ".join(reason.text for reason in doubtful[0].result.trust.reasons[:1])
-            return f"{name} is not to be trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
-    if any(sample.is_foreign for sample in (*a, *b)):  # what their numbers are of is not known, and said once for all
+            return f"{name} is not trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
+    if any(sample.is_foreign for sample in (*a, *b)):  # what served them is unknown, and reported once for all
         return ""
     if one.measures != other.measures:
         return f"A is of {' and '.join(one.measures)}, B of {' and '.join(other.measures)}"
@@ -361,10 +361,14 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
 def _verdict(
     found: Ratio, fewer: int, cv: float | None, effect: float, metric: Metric
 ) -> tuple[ComparisonVerdict, str, int | None]:
-    """Judge a ratio of so many runs of the fewer side by its interval (METHOD 2.4)."""
+    """Assess a ratio by its interval and the number of runs of the smaller side (METHOD 2.4)."""
     if not found.is_interval or found.low is None or found.high is None:
         runs = "a single run" if fewer == 1 else f"{fewer} runs"
-        return ComparisonVerdict.INDICATIVE, f"{runs} of a side: nobody knows what the next would give", None
+        return (
+            ComparisonVerdict.INDICATIVE,
+            f"no confidence interval: {runs} usable runs per side, it needs 3",
+            None,
+        )
     better, worse = ComparisonVerdict.BETTER, ComparisonVerdict.WORSE
     if found.low > 1 + effect:
         return (better if metric.higher_is_better else worse), "", None
@@ -374,16 +378,17 @@ def _verdict(
         differs = found.low > 1 or found.high < 1
         return (ComparisonVerdict.DIFFERENT_SMALL if differs else ComparisonVerdict.EQUIVALENT), "", None
     needed = None if cv is None else max(runs_needed(cv, effect), fewer + 1)
-    more = "" if needed is None else f"; about {needed - fewer} more runs of each would tell"
-    says = "larger" if found.low > 1 else "smaller" if found.high < 1 else ""
-    reason = f"B is {says}, whether by {100 * effect:g} % is open{more}" if says else f"the interval holds both{more}"
+    more = "" if needed is None else f": about {needed - fewer} more runs per side needed"
+    direction = "larger" if found.low > 1 else "smaller" if found.high < 1 else ""
+    is_open = f"B is {direction}, but not proven by {100 * effect:g} % or more{more}"
+    reason = is_open if direction else f"the interval includes both directions{more}"
     return ComparisonVerdict.INCONCLUSIVE, reason, needed
 
 
 def judge_ratio(
     found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool
 ) -> ComparisonVerdict:
-    """Judge a ratio of plain values that are of no run's result document."""
+    """Assess a ratio of plain values that are of no run's result document."""
     return _verdict(found, min(len(a), len(b)), None, effect, IOPS if higher_is_better else P99)[0]
 
 
@@ -418,7 +423,7 @@ def _in_turn(a: Arm, b: Arm) -> bool:
 def _drifts(labels: Sequence[str], a: dict[str, list[Sample]], b: dict[str, list[Sample]]) -> Iterator[Drift]:
     """Regress the logarithm of the rate on the order of the runs, with a level for each side.
 
-    Told is a change beyond `DRIFT` over all runs whose 95 % interval excludes none at all.
+    Drift is a change beyond `DRIFT` over all runs whose 95 % interval excludes zero.
     """
     for label in labels:
         begun = sorted(

@@ -1,9 +1,9 @@
-"""A bound that a pipeline holds a comparison to: `throughput >= -5 %`, `p99 <= +10 %`, `read*: iops >= -3 %`.
+"""Check a comparison against bounds of a pipeline: `throughput >= -5 %`, `p99 <= +10 %`, `read*: iops >= -3 %`.
 
 A gate is of every row of its metric (`rate`: throughput or iops, as the row has), or of those whose label fits a pattern. It
 is violated where the whole interval lies beyond the bound, and held where the whole interval lies within. In between it is
-undecided: more runs would tell. A gate on every row is violated only by a row that is significant among all rows together.
-One run says nothing of the next, so fewer than three of a side hold and violate nothing.
+undecided: more runs are needed. A gate on every row is violated only by a row that is significant among all rows together.
+One run does not predict the next, so a gate needs at least three runs per side.
 """
 
 import enum
@@ -68,7 +68,7 @@ def parse_gate(text: str) -> Gate:
     """Read a gate.
 
     Raises:
-        InputError: it is none; the text says what one looks like.
+        InputError: it is none; the message explains what one looks like.
     """
     found = _GATE.fullmatch(text.strip())
     if found is None or found["metric"] not in _METRICS:
@@ -82,16 +82,16 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), found["label"] or "*", found["metric"], found["sign"] == ">=", bound)
 
 
-def judge(gates: Sequence[Gate], comparison: "Comparison") -> tuple[Gated, ...]:
+def check_gates(gates: Sequence[Gate], comparison: "Comparison") -> tuple[Gated, ...]:
     """Hold every gate to the rows that it is about.
 
     Raises:
         InputError: there are no such rows: a gate that cannot fail is none.
     """
-    return tuple(gated for gate in gates for gated in _judge(gate, comparison))
+    return tuple(gated for gate in gates for gated in _check(gate, comparison))
 
 
-def _judge(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
+def _check(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
     rows = [(against.name, row) for against in comparison.against for row in against.rows if gate.fits(row)]
     if not rows:
         known = sorted({f"{row.label}: {row.metric}" for against in comparison.against for row in against.rows})
@@ -113,7 +113,7 @@ def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     from assay.analysis.thresholds import FALSE_MARKS  # noqa: PLC0415 - a gate is read, and refused, before anything is loaded
 
     if is_violated and gate.label == "*" and row.p_together is not None and row.p_together > FALSE_MARKS:
-        return GateState.UNDECIDED, f"not significant among all rows (p {row.p_together:.2g}); more runs would tell"
+        return GateState.UNDECIDED, f"not significant among all rows (p {row.p_together:.2g}); more runs are needed"
     if is_violated:
         return GateState.VIOLATED, ""
-    return GateState.UNDECIDED, "the bound lies in the interval; more runs would tell"
+    return GateState.UNDECIDED, "the bound is inside the interval; more runs are needed"

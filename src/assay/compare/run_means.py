@@ -1,12 +1,12 @@
-"""By which factor do all rates of two sides differ together, and how sure is that?
+"""Compute the factor by which all rates of two sides differ together, with its interval.
 
 The unit is the run: a run has one number, the mean of the logarithms of its rates, and those of the two sides are compared
 as the rates of one result are (METHOD 2.6: runs are what is drawn again, never cells). With three to ten runs of a side a
 percentile bootstrap of such means holds the truth in 80 to 92 of 100 cases (METHOD 2.4), so the interval is that of
 `statistics/ratio.py`, which holds it in 95.
 
-A rate that a run lacks would move its mean by where that rate lies, so each counts by how far it lies from its middle on
-its side, and the mean of the middles is added.
+A rate that a run does not have would move its mean by where that rate lies, so each counts by how far it lies from its
+middle on its side, and the mean of the middles is added.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""In which order do the sides of a comparison run, and when have there been enough rounds?
+"""Choose the order in which the sides of a comparison run, and decide when there are enough rounds.
 
 Two rounds are a block: the sides in an order that is drawn, then in the reverse of it (ABBA or BAAB), so that what changes
 evenly with time falls on all alike. Rounds end when the ratio is known well enough, not when it is large enough: a stop at

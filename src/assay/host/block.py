@@ -1,4 +1,4 @@
-"""Which block devices lie below a block device?
+"""Find the block devices below a block device.
 
 Walks /sys/class/block from the device that carries the file system down: `slaves` of device mapper, MD and bcache, the
 whole disk of a partition, the device behind a loop device. Sources: Documentation/ABI/stable/sysfs-block,
@@ -68,7 +68,7 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_memory(self) -> bool:
-        """Whether main memory stands behind it."""
+        """Whether main memory is behind it."""
         return self.kind in _MEMORY_KINDS
 
     def value(self, key: str) -> FactValue:
@@ -183,5 +183,5 @@ def uncounted(tree: SystemTree, name: str) -> str | None:
 
 
 def diskstats_name(name: str) -> str:
-    """`cciss!c0d0` of sysfs is `cciss/c0d0` elsewhere."""
+    """`cciss!c0d0` of sysfs is `cciss/c0d0` in /dev."""
     return name.replace("!", "/")

@@ -1,4 +1,4 @@
-"""How busy are the CPUs and some devices? Two looks at the kernel's counters, a moment apart.
+"""Measure how busy the CPUs and some devices are: two readings of the kernel's counters.
 
 CPUs       1 - idle and iowait by all time (/proc/stat, proc(5)), times their number
 a device   time with a request in flight by the time between the looks (/proc/diskstats, field 10, in ms)
@@ -37,7 +37,7 @@ def how_busy(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Busy | None:
-    """Look twice, so many seconds apart; None where the kernel does not tell of the CPUs."""
+    """Read twice, this many seconds apart; None if the kernel has no CPU counters."""
     where = tree or SystemTree()
     begun_s, before, busy_before = clock(), _cpu_times(where), _busy_ms(where)
     sleep(seconds)

@@ -1,4 +1,4 @@
-"""What do control groups allow this process?
+"""Read the limits of this process's control groups.
 
 A limit holds for a group and all below it, so the tightest one from this process's group up to the mounted root counts.
 Both hierarchies are read, each controller where it lives: v1 (cgroup-v1/{memory,blkio-controller}.rst) and v2

@@ -1,7 +1,7 @@
-"""Does O_DIRECT work in a directory, and does it pass the page cache by?
+"""Test whether O_DIRECT works in a directory, and whether it bypasses the page cache.
 
 A file system may refuse O_DIRECT, or take it and go through the cache all the same (tmpfs, ext4 with data=journal, some
-FUSE). So a small file is written and read with O_DIRECT, and mincore(2) says whether its pages are in the cache after
+FUSE). So a small file is written and read with O_DIRECT, and mincore(2) reports whether its pages are in the cache after
 the read. The file has a random name, is opened with O_EXCL and unlinked at once: a foreign file is never touched, and
 the kernel frees the space even if this process is killed.
 
@@ -27,7 +27,7 @@ class DirectIo(msgspec.Struct, frozen=True, kw_only=True):
 
     works: bool
     cached_share: float | None
-    """Share of the file's pages in the page cache after reading them with O_DIRECT; None where mincore cannot tell."""
+    """Share of the file's pages in the page cache after reading them with O_DIRECT; None if mincore cannot read it."""
     reason: str = ""
     """Why it does not work."""
 

@@ -1,4 +1,4 @@
-"""How are the kernel's switches set that change what storage looks like?"""
+"""Read the kernel settings that change how storage performs."""
 
 import os
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def can_drop_caches(tree: SystemTree) -> bool:
 
 
 def _energy(tree: SystemTree) -> Fact:
-    """Say whether the processors' own energy meters may be read; absent where there are none."""
+    """Report whether the processors' own energy meters may be read; absent if there are none."""
     key = "knob.powercap.can_read_energy"
     files = [f"{POWERCAP}/{zone}/energy_uj" for zone in tree.names(POWERCAP) if zone.startswith("intel-rapl:")]
     there = [path for path in files if tree.at(path).exists()]

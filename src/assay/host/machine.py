@@ -1,4 +1,4 @@
-"""What is this machine, as far as it can move a number?
+"""Collect the properties of this machine that can change a result.
 
 Facts `host.*` of METHOD 7.3. Hardware identities are kept as hashes: a bundle is made to be passed on.
 """
@@ -42,7 +42,7 @@ _ULIMITS = {
 
 
 def identity_hash(identity: str) -> str:
-    """16 hex digits that tell two identities apart without giving them away (keyed, as machine-id(5) asks for)."""
+    """16 hex digits that distinguish two identities without revealing them (keyed, as machine-id(5) asks for)."""
     return hmac.new(b"assay host identity 1", identity.encode(), hashlib.sha256).hexdigest()[:16]
 
 
@@ -70,7 +70,7 @@ def _cpu_facts(tree: SystemTree) -> list[Fact]:
 
 
 def _topology(tree: SystemTree) -> tuple[int, int]:
-    """Sockets and cores; 0 where the kernel does not say."""
+    """Sockets and cores; 0 if unknown."""
     packages, cores = set(), set()
     for cpu in tree.names(_CPU):
         if re.fullmatch(r"cpu\d+", cpu):
@@ -157,14 +157,14 @@ def _system_facts(tree: SystemTree) -> list[Fact]:
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     release = colon_table((tree.read("/etc/os-release").text or "").replace("=", ":"))
     distribution = release.get("PRETTY_NAME", "").strip('"') or None
-    no_libc = "the C library is not glibc and does not say its version"
+    no_libc = "the C library is not glibc and reports no version"
     return [
         fact(MACHINE_ID_FACT, tree.read("/etc/machine-id"), identity_hash),
         fact("host.kernel.release", tree.read("/proc/sys/kernel/osrelease")),
         fact("host.kernel.version", tree.read("/proc/sys/kernel/version")),
         fact("host.kernel.cmdline", tree.read("/proc/cmdline"), _without_secrets),
         fact("host.kernel.clocksource", tree.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        valued("host.distribution", distribution, "/etc/os-release", "/etc/os-release does not say"),
+        valued("host.distribution", distribution, "/etc/os-release", "/etc/os-release has none"),
         valued("host.libc", libc or None, "confstr(CS_GNU_LIBC_VERSION)", no_libc),
         known("host.python", f"{platform.python_implementation()} {platform.python_version()}", "python"),
     ]
@@ -172,7 +172,7 @@ def _system_facts(tree: SystemTree) -> list[Fact]:
 
 def _virtualisation_facts(tree: SystemTree) -> list[Fact]:
     flags = colon_table(tree.read("/proc/cpuinfo", at_most_bytes=_CPUINFO_HEAD_BYTES).text or "").get("flags")
-    # Only x86 has the CPUID bit; elsewhere the absence of the flag says nothing.
+    # Only x86 has the CPUID bit; on others the absence of the flag means nothing.
     is_virtual = "hypervisor" in flags.split() if flags else None
     source, reason = "/proc/cpuinfo flags: hypervisor", "/proc/cpuinfo has no flags on this architecture"
     return [

@@ -1,4 +1,4 @@
-"""All facts of a run: the machine, the kernel's switches and the storage path of each target (METHOD 7.3).
+"""Collect all facts of a run: machine, kernel settings and the storage path of each target (METHOD 7.3).
 
 Takes some tens of milliseconds, writes nothing and needs no privilege. Facts of layers carry their place in the path,
 not the device's name, which may change from boot to boot: `target.data.device.0` is what the file system is mounted on.
@@ -34,7 +34,7 @@ def _ext_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     ]
     if modes:
         return [*facts, known(key, *modes[0])]
-    return [*facts, absent(key, f"neither {options.source.removeprefix('n/a: ')} nor the mount table says data=")]
+    return [*facts, absent(key, f"neither {options.source.removeprefix('n/a: ')} nor the mount table has data=")]
 
 
 def _btrfs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
@@ -45,7 +45,7 @@ def _btrfs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]
         where = f"{folder}/allocation/{content}"
         profiles = tuple(name for name in tree.names(where) if tree.is_directory(f"{where}/{name}"))
         key = f"{prefix}.fs.btrfs_{content}_profiles"
-        facts.append(known(key, profiles, where) if profiles else absent(key, "/sys/fs/btrfs does not say"))
+        facts.append(known(key, profiles, where) if profiles else absent(key, "/sys/fs/btrfs has none"))
     return facts
 
 

@@ -1,7 +1,7 @@
-"""Which mount does a directory belong to?
+"""Find the mount that a directory is on.
 
-Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel itself says which mount a directory belongs to
-(`mnt_id` in /proc/self/fdinfo), so mounts stacked on each other, bind mounts and subvolumes are told apart; the longest
+Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel reports the mount of a directory
+(`mnt_id` in /proc/self/fdinfo), so mounts stacked on each other, bind mounts and subvolumes are distinguished; the longest
 matching mount point, the later of equals, is only the fallback.
 """
 
@@ -37,7 +37,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _unescape(text: str) -> str:
-    r"""Undo the kernel's `\040` for a blank and its like, which stand for bytes of the name."""
+    r"""Undo the kernel's `\040` for a blank and similar codes of bytes of the name."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
 
 
@@ -75,7 +75,7 @@ def mounts_of(tree: SystemTree) -> list[Mount]:
 
 
 def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Mount | None:
-    """The mount that `directory`, absolute and without symlinks, belongs to."""
+    """The mount of `directory`, which is absolute and without symlinks."""
     for mount in mounts:
         if mount.mount_id == mount_id:
             return mount
@@ -89,7 +89,7 @@ def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Moun
 
 
 def mount_id(tree: SystemTree, directory: Path) -> int | None:
-    """The kernel's number for the mount of an existing directory or file; None where it does not say."""
+    """The kernel's number for the mount of an existing directory or file; None if unknown."""
     try:
         descriptor = os.open(tree.at(str(directory)), os.O_PATH)
     except OSError:

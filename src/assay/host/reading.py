@@ -1,7 +1,7 @@
-"""Read the kernel's small text files, and say why where that is not possible.
+"""Read the kernel's small text files, with the reason if that fails.
 
 Every function that looks at the machine takes a `SystemTree`: the real one at `/`, or one that a test has laid out. Sources
-name the path as the user knows it, without the root of the tree.
+name the path as the user wrote it, without the root of the tree.
 """
 
 import errno
@@ -17,7 +17,7 @@ import msgspec
 from assay.host.facts import Fact, FactValue
 
 _NO_DIRECTORY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
-"""Answers that say what a path is not; others are of storage that does not answer."""
+"""Errors about the path; others are from storage that does not answer."""
 
 
 _NAMED_SECRET = re.compile(r"^([^=]*(?:pass|pwd|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
@@ -121,7 +121,7 @@ def fact(key: str, reading: Reading, convert: Callable[[str], FactValue] = str) 
     try:
         value = convert(reading.text)
     except ValueError:
-        return absent(key, f"{reading.source} says '{reading.text[:80]}'")
+        return absent(key, f"{reading.source} has '{reading.text[:80]}'")
     return Fact(key=key, value=value, source=reading.source)
 
 
@@ -146,7 +146,7 @@ def flag(text: str) -> bool:
 
 
 def chosen(text: str) -> str:
-    """The bracketed one of `none [mq-deadline] kyber`; a lone word stands for itself."""
+    """The bracketed one of `none [mq-deadline] kyber`; a single word is the value."""
     if "[" in text:
         return text[text.index("[") + 1 : text.index("]")]
     if " " in text:

@@ -1,7 +1,7 @@
-"""What lies between a directory and the device that keeps its data?
+"""Find what is between a directory and the device that keeps its data.
 
 From the mount down: file system, the layer that an overlay writes to, block devices and what they are made of, the file
-behind a loop device and *its* path. Nothing is guessed: a path that cannot be followed ends there and says why.
+behind a loop device and *its* path. Nothing is guessed: a path that cannot be followed ends there with a reason.
 
 Limits: ZFS and other file systems that own their disks in ways sysfs does not show have no devices here; nor have
 server-side disks. Several devices of F2FS and an external journal of ext4 are not seen.
@@ -48,7 +48,7 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
     """Names in /proc/diskstats whose counters hold this directory's I/O: what the file system is mounted on (and the
     external log of XFS), not the layers below. Empty when unknown."""
     why_uncounted: str
-    """Why there are no counters, or why they say nothing of a process; empty when is_block_backed."""
+    """Why there are no counters, or why they do not count a process; empty when is_block_backed."""
     devices: tuple[BlockDevice, ...]
     """Layers, from the mounted device down."""
     upper: "StoragePath | None" = None
@@ -71,8 +71,8 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if self.upper is not None:
             return self.upper.is_memory
-        carried = {device.carries for device in self.devices}
-        bottoms = [device for device in self.devices if device.name not in carried]
+        occupied = {device.carries for device in self.devices}
+        bottoms = [device for device in self.devices if device.name not in occupied]
         return bool(bottoms) and all(
             device.is_memory or (device.name in self.backing and self.backing[device.name].is_memory)
             for device in bottoms
@@ -85,7 +85,7 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mounted file system stands on."""
+    """What is below a mounted file system."""
 
     tops: tuple[str, ...] = ()
     """Devices that it issues its I/O to."""
@@ -104,7 +104,7 @@ def btrfs_folder(tree: SystemTree, mount_source: str) -> str | None:
 
 
 def _device_name(tree: SystemTree, path: str) -> str:
-    """Name of the block device that a /dev path means; where there is no node, what the path itself says."""
+    """Name of the block device that a /dev path means; without a node, the name in the path."""
     return name_of_path(tree, path) or tree.at(path).resolve().name
 
 

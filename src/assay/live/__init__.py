@@ -1,1 +1,1 @@
-"""What a person sees while a run goes on."""
+"""Show the progress of a run."""

@@ -1,4 +1,4 @@
-"""Shows a run of several clients as one: their intervals in sum, what several say once, and who is not there any more."""
+"""Show a run of several clients as one: summed intervals, repeated messages once, lost clients."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -29,7 +29,7 @@ class _Watch(Protocol):
 
 
 class AsOne:
-    """Makes of what clients say the events of one, for a display and a watch."""
+    """Merges the events of clients into the events of one, for a display and a watch."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class AsOne:
         *,
         period_s: Callable[[int], float] = lambda _: 1.0,
     ) -> None:
-        """Nothing was heard yet.
+        """Start without events.
 
         Args:
-            display: Makes what shows the run; it is given what tells, in a line, how the clients stand.
+            display: Makes the display; it gets a function that describes the clients in a line.
             watch: Who may end phases before their longest time.
-            period_s: Time between two batches of what a client says, of so many clients.
+            period_s: Time between two batches of events of a client, for this number of clients.
         """
         self._display, self._watch, self._period_s = display(lambda: set_words(self._ticks)), watch, period_s
         self._clients: dict[str, int] = {}
@@ -51,9 +51,9 @@ class AsOne:
         self._ticks = MergedTicks((), 1.0)
         self._begun = self._over = -1
         self._finished: dict[int, events.PhaseFinished] = {}
-        """By index of a phase that is not over for all: what the last client said that finished it."""
+        """By index of a phase that is not over for all: the last event of the client that finished it."""
         self._progress = FurthestBehind()
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._orders: list[events.Control] = []
 
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
@@ -75,18 +75,18 @@ class AsOne:
                 self._finish(client, event)
             case events.Progress():
                 self._advance(client, event)
-            case events.Warning() if event.text not in self._said:
-                self._said.add(event.text)
+            case events.Warning() if event.text not in self._reported:
+                self._reported.add(event.text)
                 self._display.show(msgspec.structs.replace(event, text=f"{client}: {event.text}"))
-            case events.StepDone() if not event.achieved and event.detail not in self._said:
-                self._said.add(event.detail)
+            case events.StepDone() if not event.achieved and event.detail not in self._reported:
+                self._reported.add(event.detail)
                 self._display.show(msgspec.structs.replace(event, step=f"{client}: {event.step}"))
             case events.Paused():
                 self._display.show(event)
             case _:
                 pass
 
-    def gone(self, client: str, reason: str) -> None:  # noqa: ARG002 - whoever is told why says it
+    def gone(self, client: str, reason: str) -> None:  # noqa: ARG002 - the caller prints the reason
         """A client is not waited for any more: what all who are left have finished is over."""
         self._clients.pop(client, None)
         self._progress.gone(client)
@@ -95,11 +95,11 @@ class AsOne:
         self._end_phases()
 
     def say(self, text: str) -> None:
-        """Something that the user should know."""
+        """Show a warning to the user."""
         self._display.show(events.Warning(t_ns=0, phase_index=None, id="clients", text=text))
 
     def look(self) -> events.Control | None:
-        """Time has passed; what all engines are to be told, if anything."""
+        """Handle passed time; returns an order for all engines, if any."""
         self._display.show(None)
         return self._orders.pop(0) if self._orders else None
 
@@ -108,7 +108,7 @@ class AsOne:
         self._display.end()
 
     def _advance(self, client: str, event: events.Progress) -> None:
-        """Who is furthest behind says how far all are; what one does while others still measure is not told."""
+        """Show the progress of the client that is furthest behind; other activity during a measurement is not shown."""
         self._progress.hear(client, event)
         if self._begun == self._over and (least := self._progress.least()) is not None:
             self._display.show(least)

@@ -1,4 +1,4 @@
-"""Which of several clients is furthest behind with what all do? Told at every word of each, so that none looks at all."""
+"""Find which of several clients is furthest behind, updated with each progress event."""
 
 import heapq
 
@@ -9,22 +9,22 @@ class FurthestBehind:
     """How far clients have come, by the share that is done."""
 
     def __init__(self) -> None:
-        """Nothing was heard yet."""
+        """Start without progress."""
         self._latest: dict[str, events.Progress] = {}
-        self._said: list[tuple[float, int, str, events.Progress]] = []
+        self._queue: list[tuple[float, int, str, events.Progress]] = []
         """A heap of share, order, client and word; those that a later word of the client has replaced are left in."""
         self._count = 0
 
     def __len__(self) -> int:
-        """Say how many words are kept: no more than a few of each client."""
-        return len(self._said)
+        """Return the number of kept events: a few per client."""
+        return len(self._queue)
 
     def hear(self, client: str, progress: events.Progress) -> None:
         """Take in how far a client is, forwards or back."""
         self._latest[client] = progress
         self._push(client, progress)
-        if len(self._said) > 2 * len(self._latest):
-            self._said = []
+        if len(self._queue) > 2 * len(self._latest):
+            self._queue = []
             for each, latest in self._latest.items():
                 self._push(each, latest)
 
@@ -35,15 +35,15 @@ class FurthestBehind:
     def clear(self) -> None:
         """Forget all: something else is done now."""
         self._latest.clear()
-        self._said.clear()
+        self._queue.clear()
 
     def least(self) -> events.Progress | None:
-        """Give what the client said that is furthest behind; None: nobody has said anything."""
-        while self._said and self._latest.get(self._said[0][2]) is not self._said[0][3]:
-            heapq.heappop(self._said)
-        return self._said[0][3] if self._said else None
+        """Return the progress of the client that is furthest behind; None: no progress yet."""
+        while self._queue and self._latest.get(self._queue[0][2]) is not self._queue[0][3]:
+            heapq.heappop(self._queue)
+        return self._queue[0][3] if self._queue else None
 
     def _push(self, client: str, progress: events.Progress) -> None:
         self._count += 1
         share = progress.done / progress.total if progress.total else 0.0
-        heapq.heappush(self._said, (share, self._count, client, progress))
+        heapq.heappush(self._queue, (share, self._count, client, progress))

@@ -1,4 +1,4 @@
-"""One line of JSON for each interval of a phase, while it goes on, for other programs.
+"""Write a JSON line for each interval of a phase while it runs, for other programs.
 
 `docs/reference/live-json.md` describes a line. Percentiles follow the rule of all percentiles: null where too few operations
 are behind them. An operation that did nothing in an interval has zeros from its first completion on.
@@ -43,7 +43,7 @@ class LiveOperation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveMark(msgspec.Struct, frozen=True, kw_only=True):
-    """When something happened, as a user (`user`) or the engine (`detector`) says."""
+    """Time of an event that a user (`user`) or the engine (`detector`) reported."""
 
     t_s: float
     """Since the phase of the line began; below zero: before that."""

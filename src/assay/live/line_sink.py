@@ -1,7 +1,7 @@
-"""Where lines for another program go: a file, a FIFO, a descriptor, or standard output.
+"""Write lines for another program: to a file, a FIFO, a descriptor, or standard output.
 
 Whoever reads them is never worth more than the run: a reader that does not read on is not waited for, one that leaves is
-done without, and a disk that is full is told once. Lines are handed on whole or not at all; those that nobody took in time
+done without, and a full disk is reported once. Lines are handed on whole or not at all; those that nobody took in time
 are counted.
 """
 
@@ -63,7 +63,7 @@ class LineSink:
             del self._waiting[:written]
 
     def finish(self) -> None:
-        """Hand on what waits, with some patience, and say what was left out."""
+        """Write the waiting lines, with some patience, and report how many were dropped."""
         self.write_on(_PATIENCE_S)
         if self._left_out or (self._is_open and self._waiting):
             lines = self._left_out + self._waiting.count(b"\n")

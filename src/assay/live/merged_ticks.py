@@ -1,19 +1,20 @@
-"""What do several clients do together, tick by tick, while they run? Their intervals, made one.
+"""Merge the intervals of several clients into one per tick, while they run.
 
-Each client's interval ends near a place of the grid that it shares with the others: its phase's start and `interval_s` after
-that, and so on. What ended nearest after the place before is of one tick. A tick is told when every client that is waited
-for has gone past it, or when one of them is two of the periods further on in which they are heard; what comes of it later is
-left out, and counted.
+Each client's interval ends near a place of the grid that it shares with the others: its phase's start and `interval_s`
+after that, and so on. What ended nearest after the place before is of one tick. A tick is reported when every client that
+is waited for has gone past it, or when one of them is two of the periods further on of their batches; what comes
+of it later is left out, and counted.
 
-An interval may be several ticks long: a busy client skips places of the grid, and of very many clients several intervals are
-heard as one. Such ticks are told as one, up to a place that nobody's interval goes across. Where there is no such place, as
-with many clients that are heard at times of their own, they are told after as many ticks as the longest interval has: then
-each client has about one interval in it, which counts where it ends.
+An interval may be several ticks long: a busy client skips places of the grid, and of very many clients several intervals
+arrive as one. Such ticks are reported as one, up to a place that nobody's interval goes across. Where there is no such
+place, as with many clients whose batches arrive at different times, they are reported after as many ticks as the longest
+interval has: then each client has about one interval in it, which counts where it ends.
 
-Operations, bytes, errors and histograms of a merged interval are the exact sums of what it is made of. All that was said is
-in one merged interval or among the late, never in two. Its times are since the phase began, from `begins` on if that was
-told, and its length is from the end of the merged interval before it. Counters of workers and hosts are those of single
-machines: they are in none. What is told is for a glance and for a watch that ends phases; results come from the record.
+Operations, bytes, errors and histograms of a merged interval are the exact sums of what it is made of. Each interval
+is in one merged interval or among the late, never in two. Its times are since the phase began, from `begins` on
+if that was set, and its length is from the end of the merged interval before it. Counters of workers and hosts are
+those of single machines: they are in none. They are for progress lines and for a watch that ends phases; results
+come from the record.
 """
 
 import dataclasses
@@ -30,7 +31,7 @@ _SLACK = 0.25
 _PATIENCE = 2
 """Ticks, and periods, that the fastest client may be ahead before the others are not waited for."""
 _RECENT_NS = _NS_PER_S
-"""Of what was told last: what clients did in so long is compared."""
+"""Window of recent ticks in which clients are compared."""
 
 _Key = tuple[int, int]
 """Index of a phase, and number of a tick in it, from 1."""
@@ -38,7 +39,7 @@ _Key = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Late:
-    """What a client said too late: in no merged interval."""
+    """What a client reported too late: in no merged interval."""
 
     intervals: int = 0
     ops: int = 0
@@ -46,7 +47,7 @@ class Late:
 
 @dataclasses.dataclass
 class _Voice:
-    """What was heard of a client."""
+    """State of a client."""
 
     start_ns: dict[int, int] = dataclasses.field(default_factory=dict)
     """By its own clock, by index of a phase."""
@@ -65,12 +66,12 @@ class MergedTicks:
     """Merges the intervals of one run's clients."""
 
     def __init__(self, clients: Iterable[str], interval_s: float, *, period_s: float = 1.0) -> None:
-        """Nothing was heard yet.
+        """Start without intervals.
 
         Args:
-            clients: Those that will be heard, by name.
+            clients: Names of the clients.
             interval_s: From one place of the grid to the next: how long a client's shortest interval is.
-            period_s: How often a client is heard: intervals that are shorter come several at a time.
+            period_s: Time between batches of a client: shorter intervals arrive several at a time.
 
         Raises:
             ValueError: `interval_s` is not above zero.
@@ -83,7 +84,7 @@ class MergedTicks:
         self._open: dict[_Key, dict[str, list[events.Interval]]] = {}
         self._newest: _Key = (-1, 0)
         self._awaited: _Voice | None = None
-        self._told: _Key = (-1, 0)
+        self._emitted: _Key = (-1, 0)
         self._end_ns = 0
         self._zero_ns: dict[int, int] = {}
         self._largest: dict[tuple[str, str, bool], int] = {}
@@ -103,7 +104,7 @@ class MergedTicks:
 
     @property
     def late(self) -> Mapping[str, Late]:
-        """What came too late to be told, by client."""
+        """What came too late to be reported, by client."""
         return self._late
 
     @property
@@ -116,20 +117,20 @@ class MergedTicks:
         return found
 
     def begins(self, phase_index: int, at_ns: int) -> None:
-        """Say where times of a phase's merged intervals count from: the `start_ns` that displays were told."""
+        """Set the zero of the times of a phase's merged intervals: the `start_ns` that displays got."""
         self._zero_ns[phase_index] = at_ns
 
     def started(self, client: str, event: events.Started) -> None:
-        """Say when a client began a phase; without it, that is taken from the first interval heard of the phase."""
+        """Set when a client began a phase; without it, the first interval of the phase decides."""
         self._voice(client).start_ns[event.phase_index] = event.start_ns
 
     def finished(self, client: str, phase_index: int) -> list[events.Interval]:
-        """Say that a client has ended a phase: no more intervals of it are waited for. Gives what can be told by that."""
+        """End a phase of a client, whose intervals are not awaited any more; returns complete merged intervals."""
         self._voice(client).finished = phase_index
         return list(self._due())
 
     def add(self, client: str, interval: events.Interval) -> list[events.Interval]:
-        """Take an interval of a client in, and give the merged intervals that can be told by that, in order."""
+        """Add an interval of a client; returns the merged intervals that are complete, in order."""
         voice, phase = self._voice(client), interval.phase_index
         start_ns = voice.start_ns.setdefault(phase, interval.t_ns - interval.dt_ns)
         if interval.dt_ns <= 0:
@@ -137,19 +138,19 @@ class MergedTicks:
         places = (interval.t_ns - start_ns) / self._interval_ns
         key = (phase, max(1, math.ceil(places - _SLACK)))
         if (
-            key <= self._told
-            and self._told[0] == phase
-            and voice.reach >= self._told
+            key <= self._emitted
+            and self._emitted[0] == phase
+            and voice.reach >= self._emitted
             and self._is_newest(voice, interval)
         ):
-            # It had said that tick before this came: the rest of a phase, an instant after its last place on the grid.
-            key = (phase, self._told[1] + 1)
+            # It had sent that tick before this came: the rest of a phase, an instant after its last place on the grid.
+            key = (phase, self._emitted[1] + 1)
         self._longest[phase] = max(self._longest.get(phase, 1), round(interval.dt_ns / self._interval_ns))
         voice.reach = max(voice.reach, (phase, math.floor(places + _SLACK)))
         self._newest = max(self._newest, voice.reach)
         if self._is_newest(voice, interval):
             voice.latest = interval
-        if key <= self._told:
+        if key <= self._emitted:
             so_far = self._late.get(client, Late())
             ops = sum(one.ops for one in interval.operations)
             self._late[client] = Late(so_far.intervals + 1, so_far.ops + ops)
@@ -158,13 +159,13 @@ class MergedTicks:
         return list(self._due())
 
     def gone(self, client: str) -> list[events.Interval]:
-        """Wait for a client no longer; gives the merged intervals that can be told by that."""
+        """Stop waiting for a client; returns the merged intervals that are complete."""
         self._voice(client).is_gone = True
         return list(self._due())
 
     def flush(self) -> list[events.Interval]:
         """Give all that is left, in order: a phase or the run is over."""
-        return [self._tell(key) for key in sorted(self._open) if not self._has_joined(key)]
+        return [self._emit(key) for key in sorted(self._open) if not self._has_joined(key)]
 
     def _voice(self, client: str) -> _Voice:
         return self._voices.setdefault(client, _Voice())
@@ -179,7 +180,7 @@ class MergedTicks:
     def _due(self) -> Iterator[events.Interval]:
         while self._open and self._is_due(key := min(self._open)):
             if not self._has_joined(key):
-                yield self._tell(key)
+                yield self._emit(key)
 
     def _is_due(self, key: _Key) -> bool:
         phase, number = self._newest
@@ -193,8 +194,8 @@ class MergedTicks:
     def _has_joined(self, key: _Key) -> bool:
         """Put a tick to the next one, where a later interval holds all of its time; up to the longest interval's length."""
         phase, number = key
-        told = self._told[1] if self._told[0] == phase else 0
-        if number - told >= max(2, self._longest[phase]):
+        text = self._emitted[1] if self._emitted[0] == phase else 0
+        if number - text >= max(2, self._longest[phase]):
             return False
         later = sorted(each for each in self._open if each[0] == phase and each[1] > number)
         begin_ns = (number - 1 + _SLACK) * self._interval_ns
@@ -210,17 +211,17 @@ class MergedTicks:
                 into[client] = parts + into.get(client, [])
         return spans
 
-    def _tell(self, key: _Key) -> events.Interval:
+    def _emit(self, key: _Key) -> events.Interval:
         parts = self._open.pop(key)
         phase = key[0]
-        if phase != self._told[0]:
+        if phase != self._emitted[0]:
             self._end_ns, self._largest = 0, {}
             self._recent.clear()
         end_ns = max(self._end_of(key, parts), self._end_ns)
         longest_ns = max(sum(interval.dt_ns for interval in each) for each in parts.values())
-        # The last of a phase may have ended before what was told already, in another client.
+        # The last of a phase may have ended before what was reported already, in another client.
         length_ns = end_ns - self._end_ns if 2 * (end_ns - self._end_ns) >= longest_ns else longest_ns
-        self._told, self._end_ns = key, self._end_ns + length_ns
+        self._emitted, self._end_ns = key, self._end_ns + length_ns
         self._remember(length_ns, parts)
         of_all = [voice.latest for voice in self._voices.values() if voice.latest is not None]
         return events.Interval(

@@ -1,6 +1,6 @@
-"""How well are the rates of repeats known so far? The interval, as it narrows while repeats go on.
+"""Compute the interval of a rate while repeats are running.
 
-It is of the rates that are told meanwhile: of whole phases, and before anything is judged.
+It uses the rates of progress lines: of whole phases, before the analysis.
 """
 
 from assay.analysis.statistics.repeated import typical
@@ -17,7 +17,7 @@ class Narrowing:
         self._rates: dict[str, list[float]] = {}
 
     def add(self, phase: str, rate_per_s: float | None) -> str:
-        """Take the rate of a repeat of a phase in, and say how well that of all is known: `5 repeats ± 2.1 %`.
+        """Add the rate of a repeat of a phase, and format the interval of all: `5 repeats ± 2.1 %`.
 
         Returns nothing for the first repeat.
         """

@@ -1,4 +1,4 @@
-"""One line on a terminal that says what goes on, and is written anew in its place."""
+"""Show progress on one line of a terminal, which is rewritten in place."""
 
 import contextlib
 import os
@@ -46,24 +46,24 @@ class ProgressLine:
 
 
 class StatusLines:
-    """Lines that stay, and below them one that says how far something is."""
+    """Lines that stay, and below them a progress line."""
 
     def __init__(self, out: TextIO) -> None:
         """Write nothing yet."""
         self._out, self._line, self._last = out, ProgressLine(out), ""
 
-    def tell(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         """Write a line that stays."""
         self._line.clear()
         self._out.write(f"{text}\n")
         self._out.flush()
 
     def progress(self, text: str) -> None:
-        """Say how far it is: on a terminal in the place of what was said before, else in a line where it is new."""
+        """Show progress: on a terminal in place of the last text, else on a line if it changed."""
         if self._line.is_terminal:
             self._line.show(text)
         elif text != self._last:
-            self.tell(text)
+            self.write_line(text)
         self._last = text
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""How do the clients of a run stand at this moment? A line to be shown below its rates."""
+"""Describe the state of the clients of a run, in a line below its rates."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from assay.live.merged_ticks import MergedTicks
 from assay.units import format_names, format_percent
 
 _SLOW = 0.9
-"""Of the middle rate: a client above it is not told of, because one of them is always the slowest."""
+"""Share of the middle rate: a client above it is not mentioned, because one client is always the slowest."""
 
 
 def set_words(merger: MergedTicks) -> str:

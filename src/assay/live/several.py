@@ -1,4 +1,4 @@
-"""Several displays of one run, each of which sees all of it."""
+"""Send the events of one run to several displays."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -9,7 +9,7 @@ from assay.plan import Plan
 
 
 class _Display(Protocol):
-    """As `running.carrying_out.Display`, which stands to the right of this."""
+    """As `running.carrying_out.Display`, which is to the right of this."""
 
     def begin(self, plan: Plan) -> None:
         """The run is about to start."""

@@ -1,4 +1,4 @@
-"""The display of `--quiet`: none."""
+"""Show nothing: the display of `--quiet`."""
 
 from assay import events
 from assay.plan import Plan
@@ -11,7 +11,7 @@ class SilentDisplay:
         """Nothing is drawn."""
 
     def show(self, event: events.Event | None) -> None:
-        """Nothing is told."""
+        """Show nothing."""
 
     def end(self) -> None:
         """There is nothing to give back."""

@@ -1,6 +1,6 @@
-"""What a phase has done so far, from the engine's intervals: rates and percentiles of one operation, for a glance.
+"""Sum up a phase so far from the engine's intervals: rates and percentiles of one operation, for progress lines.
 
-They are of the phase from its start, ramp and all, and are not judged: the results are worked out from the record.
+The figures cover the phase from its start, with the ramp, and are not assessed: results are computed from the record.
 """
 
 from collections import Counter
@@ -71,7 +71,7 @@ class Tally:
         return "  ".join(parts + self._errors())
 
     def rate_per_s(self) -> float | None:
-        """Give the operations a second of the operation that `so_far` tells of; None: nothing was done."""
+        """Return the operations per second of the operation in `so_far`; None: nothing was done."""
         if not self.has_operations or self._ns <= 0:
             return None
         most = max(self._sums.values(), key=lambda each: (each.bytes, each.ops))
@@ -104,5 +104,6 @@ def _rates(name: str, ops: int, moved_bytes: int, ns: int) -> list[str]:
     """Write bytes a second of streams, operations a second of everything else."""
     seconds = ns / _NS_PER_S
     is_stream = ops > 0 and moved_bytes / ops >= STREAMING_BYTES_PER_OP
-    told = f"{format_bytes(moved_bytes / seconds)}/s" if is_stream else f"{format_number(ops / seconds)} IOPS"
-    return [f"{name} {told}".lstrip()]
+    unit = "IOPS" if moved_bytes else "ops/s"
+    rate = f"{format_bytes(moved_bytes / seconds)}/s" if is_stream else f"{format_number(ops / seconds)} {unit}"
+    return [f"{name} {rate}".lstrip()]

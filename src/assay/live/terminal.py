@@ -1,7 +1,7 @@
-"""The progress display on standard error: what was measured so far, what is going on, its rates, and the time left.
+"""Show progress on standard error: finished phases, the current step, its rates, and the time left.
 
-On a terminal the lines are redrawn and give way to the answer. Elsewhere each phase has its line when it ends, and a line
-now and then before, so that a log stays readable. From the second repeat on the line says how well the rate is known.
+On a terminal the lines are redrawn and replaced by the answer. In a log each phase has a line when it ends, and a line now
+and then before. From the second repeat on the line has the interval of the rate.
 """
 
 import sys
@@ -25,7 +25,7 @@ from assay.units import format_bytes, format_seconds
 
 _FIRST_LINE_S = 2.0
 _EACH_LINE_S = 10.0
-"""In a log: when a phase that goes on is told of first, and how often then."""
+"""In a log: first line of a phase that is running, and interval of further lines."""
 _DRAWN_EACH_S = 0.4
 """Time between two looks at rates; their percentiles cost some CPU."""
 _BAR_COLUMNS = 8
@@ -36,14 +36,14 @@ _OTHER_LINES = 4
 class TerminalDisplay:
     """Progress on standard error."""
 
-    def __init__(self, beside: Callable[[], str] | None = None, *, is_terse: bool = False) -> None:
+    def __init__(self, note: Callable[[], str] | None = None, *, is_terse: bool = False) -> None:
         """Draw nothing yet.
 
         Args:
             is_terse: Whether a log has no lines of what is through before the next is due: that of a classic tool.
-            beside: Gives a line to be shown below the rates, such as how the clients of a run stand (`set_words.py`).
+            note: Returns a line to print below the rates, such as the state of the clients (`set_words.py`).
         """
-        self._beside = beside
+        self._note = note
         self._console = console(stderr=True)
         self._live = (
             Live(console=self._console, refresh_per_second=4, transient=True) if self._console.is_terminal else None
@@ -53,7 +53,7 @@ class TerminalDisplay:
         self._is_measuring = False
         self._begun_s = 0.0
         self._begun_ns: int | None = None
-        self._told_s = 0.0
+        self._shown_s = 0.0
         self._is_terse = is_terse
         self._logged_s = time.monotonic()
         self._activity = ""
@@ -104,7 +104,7 @@ class TerminalDisplay:
         self._draw()
 
     def _when(self, mark: events.Mark) -> str:
-        """Say when somebody set a mark: into the phase, where one has begun."""
+        """Print a mark with its time in the phase, if one has begun."""
         if self._begun_ns is None or mark.t_ns < self._begun_ns:
             return "mark"
         return f"mark at {(mark.t_ns - self._begun_ns) / 1e9:.2f} s"
@@ -114,7 +114,7 @@ class TerminalDisplay:
         phase = self._plan.phases[index]
         self._phase, self._tally, self._is_measuring = index, Tally(), True
         self._begun_s = time.monotonic()
-        self._told_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
+        self._shown_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
         repeat = f", repeat {phase.repeat + 1}" if phase.repeat else ""
         self._activity, self._rates = f"[{index + 1}/{len(self._plan.phases)}] {phase.title}{repeat}", ""
         self._share = 0.0
@@ -135,12 +135,12 @@ class TerminalDisplay:
         """Take rates up, not too often."""
         now_s = time.monotonic()
         if self._live is not None:
-            if now_s - self._told_s >= _DRAWN_EACH_S:
-                self._told_s, self._rates, self._words = now_s, self._tally.latest(), self._told_beside()
-        elif now_s - self._told_s >= _EACH_LINE_S:
-            self._told_s = now_s
-            told = (self._tally.latest() or "nothing done yet", self._told_beside(), self._left())
-            self._log(f"{self._activity}: {'  '.join(part for part in told if part)}")
+            if now_s - self._shown_s >= _DRAWN_EACH_S:
+                self._shown_s, self._rates, self._words = now_s, self._tally.latest(), self._notes()
+        elif now_s - self._shown_s >= _EACH_LINE_S:
+            self._shown_s = now_s
+            parts = (self._tally.latest() or "nothing done yet", self._notes(), self._left())
+            self._log(f"{self._activity}: {'  '.join(part for part in parts if part)}")
 
     def _step(self, activity: str, share: float | None) -> None:
         if activity != self._activity:
@@ -158,8 +158,8 @@ class TerminalDisplay:
         self._logged_s = time.monotonic()
         sys.stderr.write(f"{line}\n")
 
-    def _told_beside(self) -> str:
-        return one_line(self._beside()) if self._beside is not None else ""
+    def _notes(self) -> str:
+        return one_line(self._note()) if self._note is not None else ""
 
     def _left(self) -> str:
         if self._plan is None or not self._is_measuring:

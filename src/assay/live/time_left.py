@@ -1,15 +1,15 @@
-"""How long will the phases of a run still take, as far as their own rules say?"""
+"""Estimate the remaining time of the phases of a run, from their stop rules."""
 
 from assay.plan import Phase, Plan
 
 
 def words_left(plan: Plan, index: int, passed_s: float) -> str:
-    """Say how much time is left, in the run if all its phases have one, else in the phase.
+    """Return the time left: of the run if all its phases have a limit, else of the phase.
 
     What is laid out and removed between phases is not in it, nor what a phase goes on for until it is steady.
 
     Args:
-        plan: What is carried out.
+        plan: The Plan that runs.
         index: The phase that is on.
         passed_s: Seconds since it began.
     """

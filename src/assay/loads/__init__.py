@@ -1,1 +1,1 @@
-"""Front ends: each reads one syntax and makes a Plan."""
+"""Read loads: each module reads one syntax and builds a Plan."""

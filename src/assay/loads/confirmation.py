@@ -1,4 +1,4 @@
-"""The phases that confirm what limits a phase: the same with half and with twice as many operations in flight.
+"""Add phases that confirm what limits a phase: half and twice as many operations in flight.
 
 Twice as many that are served nearly twice as fast waited for nothing but themselves; twice as many that are served no faster
 waited for something that was full (METHOD 4.2).

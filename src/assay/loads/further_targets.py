@@ -1,7 +1,7 @@
-"""Where do the further targets of a load lie: as its file says, as the command line says, or in the one directory?
+"""Locate the further targets of a load: from its file, from the command line, or in the one directory.
 
-A `[[target]]` with a `uri` lies there; `--target NAME=DIR` puts it elsewhere. One without lies in the directory of the
-command line unless `--target` names another, and is then no target of its own: its sets lie beside the others, as do those
+A `[[target]]` with a `uri` lies there; `--target NAME=DIR` moves it. One without lies in the directory of the
+command line unless `--target` names another, and is then no target of its own: its sets lie next to the others, as do those
 of one that `--target` puts where another lies. So a load can be written for several targets and be measured on one.
 """
 
@@ -45,14 +45,14 @@ def _moved(part: _Part, same: Mapping[str, str]) -> _Part:
 
 
 def given_targets(pairs: Sequence[str]) -> dict[str, Path]:
-    """Read `NAME=DIR` each; raises InputError, and RunError where nobody can tell whether a directory is there."""
+    """Read `NAME=DIR` each; raises InputError, and RunError if it is unknown whether a directory exists."""
     found: dict[str, Path] = {}
     for pair in pairs:
         name, separator, directory = pair.partition("=")
         if not separator or not name:
             raise InputError(f"--target {pair}: write it as NAME=DIR, with the name of a [[target]] of the load")
         if name == TARGET:
-            raise InputError(f"--target {pair}: '{TARGET}' is the directory that stands alone on the command line")
+            raise InputError(f"--target {pair}: '{TARGET}' is the directory on the command line")
         if name in found:
             raise InputError(f"--target {pair}: '{name}' is given twice")
         found[name] = check_directory(directory)
@@ -83,7 +83,7 @@ def placed_targets(directory: Path, further: Sequence[plan.Target], given: Mappi
             targets.append(target)
         elif not target.uri or target.name in given:
             same[target.name] = there
-        else:  # as the file says it; whether two may be in one directory is the engine's to say
+        else:  # as in the file; the engine decides whether two may be in one directory
             targets.append(target)
     return PlacedTargets(tuple(targets), same)
 

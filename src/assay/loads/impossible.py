@@ -1,4 +1,4 @@
-"""What of a load can never work, however large, fast or empty the storage is?
+"""Find what can never work in a load, however large, fast or empty the storage is.
 
 Looked for before anything is laid out, whoever made the Plan; the refusals name phase, job and operation, so that those of
 load files get file and line (`refusals.py`). What depends on the kernel or on a backend the engine refuses, before it lays
@@ -95,7 +95,7 @@ def _of_sizes(phase: plan.Phase, sets: dict[str, plan.FileSet], words: Mapping[s
 
 
 def _too_large(op: plan.Op, file_set: plan.FileSet | None, workers: int) -> str:
-    """Say that a transfer is larger than what it is to be of."""
+    """Report a transfer that is larger than its file."""
     if file_set is None or not isinstance(op.size, plan.Fixed) or not isinstance(file_set.size, plan.Fixed):
         return ""
     room, what = file_set.size.value, "its files have"
@@ -120,7 +120,7 @@ def _too_large(op: plan.Op, file_set: plan.FileSet | None, workers: int) -> str:
 
 
 def _not_direct(op: plan.Op, file_set: plan.FileSet | None, words: Mapping[str, str]) -> str:
-    """Say which of its numbers O_DIRECT does not take."""
+    """Report numbers that O_DIRECT does not take."""
     direct = words.get("direct", "direct")
     pieces = max(1, op.flags.vectors)
     for key, value in _direct_numbers(op, file_set):

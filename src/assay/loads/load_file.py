@@ -1,4 +1,4 @@
-"""What stands in a load file, where it is not spelled as in the Plan.
+"""Define the fields of a load file that are spelled differently from the Plan.
 
 The tables here are the friendlier shapes of `Phase`, `Job` and `Op`; `native.py` turns each into its Plan
 type. Everything below them (distributions, accesses, steps, ...) is read as the Plan types themselves. A key is the
@@ -54,7 +54,7 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     """Ids of findings that you know of, current or earlier ones: they are notes, and cost no trust, unless they make a
     number unusable."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
-    """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""
+    """Names and default values; `"${name}"` is replaced by the value anywhere else, `--set name=value` replaces it."""
     scale: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     """Parameters that `--scale F` multiplies by F, each with the least that it becomes: sizes, times, counts."""
     target: tuple[plan.Target, ...] = ()
@@ -74,7 +74,7 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     title: str = ""
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""
-    """Which uses of storage its numbers stand for, in a line; the report has it."""
+    """Uses of storage that it represents, in a line for the report."""
     job: tuple[plan.Job, ...]
     """What runs."""
     cache: plan.CacheCondition = plan.CacheCondition.AS_IS
@@ -96,13 +96,13 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """The phase ends as soon as what all its jobs do together is even by this rule."""
     confirm: bool = False
     """Whether the same follows with half and with twice as many in flight (queue depth, else workers), so that what limits
-    it can be told for sure."""
+    that is certain."""
     ramp_s: float = 0.0
     """Time from the start that is recorded but kept out of the headline."""
 
 
 class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
-    """Identical workers. One of `op`, `loop` and `script` says what each of them does."""
+    """Identical workers. One of `op`, `loop` and `script` defines what each of them does."""
 
     name: str = ""
     """Key of its results; unset: the phase's name (for the only job of a phase)."""
@@ -111,7 +111,7 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     loop: tuple[plan.Action, ...] = ()
     """Actions in order, again and again."""
     script: plan.Script | None = None
-    """An explicit list of operations in a file beside the load file or below its folder, behind no link."""
+    """An explicit list of operations in a file next to the load file or below its folder, not behind a link."""
     workers: int = 1
     """How many."""
     kind: plan.WorkerKind = plan.WorkerKind.THREAD
@@ -125,7 +125,7 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     batch: plan.Batch = plan.Batch()
     """How many requests of a queue go together."""
     direct: plan.Direct = plan.Direct.OFF
-    """O_DIRECT; `true` and `false` stand for `on` and `off`."""
+    """O_DIRECT; `true` and `false` mean `on` and `off`."""
     sync: bool = False
     """O_SYNC."""
     dsync: bool = False
@@ -160,7 +160,7 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     """An operation."""
 
     op: plan.OpKind
-    """What is done; operations.md says what each one works on."""
+    """What is done; operations.md describes what each one works on."""
     name: str = ""
     """Key of its histogram; unset: the kind of operation."""
     set: str = ""
@@ -198,8 +198,8 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     advice: str = ""
     """POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`."""
     argv: tuple[str, ...] = ()
-    """Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. The program
-    is an absolute path, or a name without a slash, which is looked for in PATH before the run."""
+    """Program and arguments of `spawn`; no shell. `{path}` in an argument is replaced by the file's absolute path. The
+    program is an absolute path, or a name without a slash, which is looked for in PATH before the run."""
 
 
 SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
@@ -212,26 +212,26 @@ SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
 DEFAULTS: dict[type[msgspec.Struct], dict[str, object]] = {
     # An empty path becomes the set's name.
     plan.FileSet: {"target": TARGET, "path": "", "files": 1},
-    # Without an address it lies in the directory of the command line, or where `--target` says.
+    # Without an address it lies in the directory of the command line, or of `--target`.
     plan.Target: {"uri": ""},
 }
 """What a load file may leave out although the Plan may not."""
 
 
 def key_of(field: msgspec.structs.FieldInfo) -> str:
-    """Say how a field is spelled in a load file."""
+    """Return the spelling of a field in a load file."""
     return key_named(field.encode_name)
 
 
 def key_named(name: str) -> str:
-    """Say how a field of a name is spelled in a load file: without its unit, except for rates."""
+    """Return the spelling of a field name in a load file: without its unit, except for rates."""
     if name.endswith("_per_s"):
         return name
     return name.removesuffix("_bytes").removesuffix("_s")
 
 
 class Meaning(NamedTuple):
-    """What a number stands for at its place in a load file."""
+    """Meaning of a number at its place in a load file."""
 
     unit: Unit = Unit.NUMBER
     limits: str = ""
@@ -243,14 +243,14 @@ LISTS = {"file_set": "file_sets", "job": "jobs", "loop": "actions", "phase": "ph
 
 
 def meaning_of(owner: type[msgspec.Struct], field: str, inherited: Meaning) -> Meaning:
-    """Tell what a field means; `inherited` is the place where a distribution stands."""
+    """Describe what a field means; `inherited` is the place where a distribution is."""
     if owner in plan.Distribution.__args__ and field in limits.DRAWN:
         return inherited
     return Meaning(unit_of(owner, field, inherited.unit), LISTS.get(field, field))
 
 
 def unit_of(owner: type[msgspec.Struct], field: str, inherited: Unit) -> Unit:
-    """Tell the unit of a field; `inherited` is that of the place where a distribution stands."""
+    """Describe the unit of a field; `inherited` is that of the place where a distribution is."""
     if owner in plan.Distribution.__args__:
         return inherited if field in limits.DRAWN else Unit.NUMBER
     if field in {"bytes", "bytes_per_s", "size"} or field.endswith("_bytes"):
@@ -273,5 +273,5 @@ def main_field(member: type[msgspec.Struct]) -> msgspec.structs.FieldInfo | None
 
 
 def tag_of(member: type[msgspec.Struct]) -> str:
-    """Tell the `kind` of a member of a tagged union."""
+    """Return the `kind` of a member of a tagged union."""
     return str(member.__struct_config__.tag)

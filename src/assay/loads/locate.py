@@ -1,4 +1,4 @@
-"""On which line of a TOML text does a key stand?
+"""Find the line of a key in a TOML text.
 
 `tomllib` gives values without positions. This scanner walks a text that `tomllib` has already accepted and notes the
 line of every table, key and array element, under the path by which the value is reached in the result:
@@ -32,7 +32,7 @@ class Lines:
         self._lines = lines
 
     def line_of(self, path: Path) -> int | None:
-        """Find the line of a path, else of the nearest table around it; None for the text as a whole."""
+        """Find the line of a path, else of the nearest enclosing table; None for the text as a whole."""
         for length in range(len(path), 0, -1):
             if path[:length] in self._lines:
                 return self._lines[path[:length]]

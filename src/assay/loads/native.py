@@ -1,4 +1,4 @@
-"""The load file: TOML over the types of the Plan, friendlier and strict.
+"""Read the load file: TOML over the types of the Plan, friendlier and strict.
 
 `parse` reads text, puts parameters in, reads every value as its Plan type (`toml_values.py`), checks that each name has an
 object, and adds the steps that the file leaves to Assay (`sequence.py`). Whatever is wrong is a `FrontEndError` with
@@ -42,7 +42,7 @@ SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1, 0.05, 0.025)
 LONG_INTERVALS_S = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 """As above, for runs of hours."""
 INTERVALS_PER_PHASE = 30
-"""Intervals that the shortest phase should have, so that it can be told whether its rate was steady."""
+"""Intervals that the shortest phase should have to assess its steadiness."""
 USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 """What a run has at most by itself, and where its load file asks for more: each takes kilobytes of storage and memory."""
 
@@ -81,10 +81,10 @@ def parse(
         directory: Where the load goes; the target `target` of the Plan.
         settings: Values of parameters by name, as text; each must be declared, or a built-in one that the text uses.
         repeat: Times that the whole sequence of phases is measured.
-        targets: Directories of further targets by their names, instead of what the text says of them.
+        targets: Directories of further targets by their names, instead of those in the text.
 
     Raises:
-        FrontEndError: anything in the text or the settings that cannot be read as meant.
+        FrontEndError: anything in the text or the settings that cannot be read as intended.
         InputError: `repeat` is below 1, or the text has no target of a name.
     """
     if repeat < 1:
@@ -125,14 +125,14 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
 
     Raises:
         InputError: a factor beyond its limits.
-        FrontEndError: the load says of no parameter that it scales, or says so wrongly.
+        FrontEndError: the load scales no parameter, or declares it wrongly.
     """
     document, lines = read_toml(text, source)
     return scaled(document, source, lines, factor, given=given)
 
 
-class LoadSaid(NamedTuple):
-    """What a load file says about itself; empty where it says nothing."""
+class LoadDescription(NamedTuple):
+    """Description of a load in its file; empty if absent."""
 
     description: str
     answers: str
@@ -143,11 +143,11 @@ class LoadSaid(NamedTuple):
     """Those that `--scale` changes, each with the least that it becomes."""
 
 
-def said(text: str, source: str) -> LoadSaid:
-    """Read what a load file says about itself."""
+def describe(text: str, source: str) -> LoadDescription:
+    """Read the description of a load from its file."""
     document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
-    return LoadSaid(
+    return LoadDescription(
         description=str(document.get("description", "")),
         answers=str(document.get("answers", "")),
         void_if=str(document.get("void_if", "")),
@@ -166,7 +166,7 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         reason = str(error)[: place.start()] if place else str(error)
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
         if place and reason == "Invalid initial character for a key part":
-            reason += "; an inline table {...} stands on one line and has no comma at its end"
+            reason += "; an inline table {...} is on one line and has no comma at its end"
         column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
         raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
     check_document(document, source)
@@ -240,7 +240,7 @@ class _Translation:
             raise self._reader.unknown(error.place, error.what, error.name, error.known) from error
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
-        """Add flushes after changes that none follows, where nothing is said of what comes then, and the confirmations."""
+        """Add flushes after changes without one, unless the file defines what follows, and the confirmations."""
         single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
         phases: list[plan.Phase] = []
         for phase in top.phase:
@@ -322,7 +322,9 @@ class _Translation:
             self._ends_open.add(table.name)
         if table.confirm:
             if len(table.job) > 1:
-                raise self._reader.error((*path, "confirm"), "of several jobs nobody can say which to double; keep one")
+                raise self._reader.error(
+                    (*path, "confirm"), "with several jobs it is ambiguous which to double; keep one"
+                )
             self._confirmed.add(table.name)
 
     def _check_longest_time(self, phase: plan.Phase, path: Path) -> None:
@@ -375,15 +377,15 @@ class _Translation:
             )
         if table.script:
             return msgspec.structs.replace(
-                table.script, path=self._beside(table.script.path, (*path, "script", "path"))
+                table.script, path=self._sibling(table.script.path, (*path, "script", "path"))
             )
         return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
 
-    def _beside(self, name: str, path: Path) -> str:
-        """Say where a file lies that the load file names: beside it or below, so that a load has no other file read."""
+    def _sibling(self, name: str, path: Path) -> str:
+        """Return the path of a file that the load file names: in its folder or below, never outside."""
         named = PurePosixPath(name)
         if named.is_absolute() or ".." in named.parts or named == PurePosixPath() or "\0" in name:
-            raise self._reader.error(path, f"'{name}' leaves the folder of the load file; put the file beside it")
+            raise self._reader.error(path, f"'{name}' leaves the folder of the load file; put the file next to it")
         # Links on the way to the load file are the user's; on the way on there must be none (bundle/scripts.py).
         return str(FilePath(self._source).absolute().parent.resolve() / named)
 
@@ -435,7 +437,7 @@ class _Translation:
             raise self._reader.error((*path, "name"), f"the {what}'s name is empty; give it one")
 
     def _check_names(self, job: plan.Job, path: Path) -> None:
-        """Check that a name stands for one kind of thing, because results are kept by name."""
+        """Check that a name represents one kind of thing, because results are kept by name."""
         kinds: dict[str, str] = {}
         for action in job_actions(job):
             if isinstance(action, plan.Do):
@@ -498,7 +500,7 @@ def _longest(phases: Iterable[plan.Phase]) -> list[float]:
 
 
 def _names(tables: object) -> set[str]:
-    """Names that an array of tables defines; what is wrong with it is said when it is read."""
+    """Names that an array of tables defines; what is wrong with it is reported when it is read."""
     entries = [tables] if isinstance(tables, dict) else tables if isinstance(tables, list) else []
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
 

@@ -1,8 +1,8 @@
-"""Which suites has the user made: load files in the folder `suites` of Assay's configuration folder?
+"""Find the user's own suites: load files in the folder `suites` of Assay's configuration folder.
 
 `NAME.toml` there is found by `NAME`, as are those that come with Assay. Who may write there decides what the user runs, so
 file, folder and all folders above must be the user's own or root's and writable to nobody else, and no link is followed,
-neither to the folder nor to a file. A file elsewhere is run by its path.
+neither to the folder nor to a file. Other files are run by their paths.
 """
 
 import os
@@ -21,7 +21,7 @@ _WHAT = "load file"
 
 
 def folder() -> Path | None:
-    """Say where they lie; None for a user without a home."""
+    """Return their directory; None for a user without a home."""
     try:
         return xdg.folder("XDG_CONFIG_HOME", "~/.config") / FOLDER
     except InputError:
@@ -44,7 +44,7 @@ def text(name: str) -> tuple[str, str] | None:
     """Give the text of one and its path; None where there is none of that name.
 
     Raises:
-        InputError: it is there, and is not taken; the text says why.
+        InputError: it is there, and is not taken; the message explains why.
     """
     at = folder()
     if at is None or not _is_name(name):
@@ -58,7 +58,7 @@ def text(name: str) -> tuple[str, str] | None:
 
 
 def refusal(path: Path, *, is_folder: bool) -> str:
-    """Say why a folder or file is not taken, and the cure; empty: it is, or it is not there."""
+    """Return why a folder or file is not used, and the cure; empty: it is, or it does not exist."""
     try:
         facts = path.lstat()
     except OSError:

@@ -1,8 +1,8 @@
-"""What do the `${name}` in a load file stand for?
+"""Replace the `${name}` of a load file by values.
 
 The table `[parameters]` declares names with default values; the caller's settings replace them. Three names need no
-declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` says which
-of them `--scale` makes larger or smaller (scaling.py).
+declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` names
+which of them `--scale` makes larger or smaller (scaling.py).
 """
 
 import difflib
@@ -14,7 +14,7 @@ import msgspec
 
 from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines, Path
-from assay.loads.text_bounds import WORD_LETTERS
+from assay.loads.text_bounds import WORD_CHARACTERS
 from assay.units import parse_bytes, spell_out
 
 PHASE_SECONDS = "phase_seconds"
@@ -98,11 +98,11 @@ def _scalar(value: object, name: str, source: str, lines: Lines) -> Scalar:
 def _typed(setting: str, default: Scalar | None) -> Scalar:
     """Give a setting the type of the default that it replaces, where it can be read so.
 
-    Where it cannot, the text is kept: the place of use says what it wants there (`--set block=8KiB` replaces 4096).
+    Where it cannot, the text is kept: the place of use reports what it needs (`--set block=8KiB` replaces 4096).
     """
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(setting, setting)
-    if isinstance(default, str) or len(setting) > WORD_LETTERS:
+    if isinstance(default, str) or len(setting) > WORD_CHARACTERS:
         return setting
     for kind in (int, float):
         try:

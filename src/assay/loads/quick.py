@@ -1,4 +1,4 @@
-"""The load of `assay quick`: the suite of that name, with data and phases of a chosen size."""
+"""Build the load of `assay quick`: the suite of that name, with data and phases of a chosen size."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""On which line of a load file does that stand which a Plan, or the engine, was refused for?
+"""Find the load-file line that caused a Plan or engine error.
 
 A Plan is checked as a whole where it is made, and by the engine before it touches anything: these refusals name phase,
 job, file set and operation, as in `phase 'p', job 'j': queue_depth is 0`. The load file is looked through for what is named
-so, and in it for a key that the text names. Where nothing is found the text stands with the file's name alone.
+so, and in it for a key that the text names. If nothing is found, the message has only the file's name.
 """
 
 import re
@@ -24,19 +24,19 @@ def placed(error: PlanError, text: str, source: str) -> FrontEndError:
     """Give a refusal of a load file's Plan its file and line.
 
     Args:
-        error: What was said.
+        error: What was message.
         text: The load file, which was read before.
         source: Its name.
     """
     document = tomllib.loads(text)
-    said = str(error)
+    message = str(error)
     names: dict[str, str] = {}
-    for what, name in _NAMED.findall(said):
+    for what, name in _NAMED.findall(message):
         names.setdefault(what, name)
-    return FrontEndError(source, _line(document, locate(text), names, said), said)
+    return FrontEndError(source, _line(document, locate(text), names, message), message)
 
 
-def _line(document: dict[str, Any], lines: Lines, names: dict[str, str], said: str) -> int | None:
+def _line(document: dict[str, Any], lines: Lines, names: dict[str, str], message: str) -> int | None:
     place: Path | None = None
     if "file set" in names:
         place = _entry(document.get("file_set"), ("file_set",), names["file set"])
@@ -49,7 +49,7 @@ def _line(document: dict[str, Any], lines: Lines, names: dict[str, str], said: s
         found = (path for path, table in _tables(inside, place or ()) if _is_operation(table, names["operation"]))
         place = next(found, place)
         inside = _at(document, place or ())
-    words = [_UNITS.sub("", word) for word in _WORD.findall(_NAMED.sub("", said))]
+    words = [_UNITS.sub("", word) for word in _WORD.findall(_NAMED.sub("", message))]
     return lines.line_of(_key(inside, place or (), words) or place or ())
 
 

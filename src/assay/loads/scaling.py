@@ -1,4 +1,4 @@
-"""What do the parameters of a load become with `--scale F`?
+"""Compute the parameters of a load for `--scale F`.
 
 The table `[scale]` of a load file names them, each with the least that it becomes: `size = "64MiB"`. A parameter of it that
 the caller does not set himself is its default times F, rounded down (sizes to whole MiB, below one to whole KiB; times to
@@ -21,7 +21,7 @@ _MS = 1000
 
 
 def check_scale(document: Mapping[str, Any], source: str, lines: Lines) -> dict[str, Scalar]:
-    """Give the least of each parameter that scales, as `[scale]` says.
+    """Give the least of each parameter that scales, as in `[scale]`.
 
     Raises:
         FrontEndError: a name without a default, or a least that is none or lies above the default.

@@ -1,6 +1,6 @@
-"""Which steps must stand before each phase, and what does a repeat need?
+"""Add the steps that each phase and each repeat needs.
 
-A load file says what it measures; the Plan says every step. Added here, and nowhere else: `prepare` before the first
+A load file has what it measures; the Plan has every step. Added here, and nowhere else: `prepare` before the first
 phase that uses a set, `prepare` again when an earlier repeat changed what the set holds, and right before the start the
 steps that bring the wanted cache condition about.
 """

@@ -1,4 +1,4 @@
-"""Which values do `--set`, `--time`, `--size` and `--scale` give to the parameters of a load file?"""
+"""Compute the parameters of a load file from `--set`, `--time`, `--size` and `--scale`."""
 
 from collections.abc import Sequence
 

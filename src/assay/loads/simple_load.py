@@ -1,7 +1,7 @@
-"""What do the words of `assay measure` ask for?
+"""Build the load of `assay measure` from its options.
 
 Values as fio's and elbencho's users write them, read and held against each other before anything else: what cannot be
-carried out as meant is refused in the words of the options. `simple_text.py` writes them as a load file.
+executed as intended is refused, with the name of the option. `simple_text.py` writes them as a load file.
 """
 
 import re
@@ -114,13 +114,13 @@ def simple_load(
     """Read the options.
 
     Raises:
-        InputError: one cannot be read, or two do not go together; the text names the option and says what would be right.
+        InputError: one cannot be read, or two do not go together; the message names the option and a valid value.
     """
     reads = _reads(mix, read=read, write=write)
     blocks = _list("--bs", bs, _block)
     depths = _list("--depth", depth, lambda text: _count(text, "queue_depth"))
-    crew = _of("--workers", workers, lambda text: _count(text, "workers"))
-    parts = crew if files is None else _of("--files", files, lambda text: _count(text, "files"))
+    worker_count = _of("--workers", workers, lambda text: _count(text, "workers"))
+    parts = worker_count if files is None else _of("--files", files, lambda text: _count(text, "files"))
     flush, every = _flush(fsync_every, fdatasync_every, reads)
     rate_per_s = None if rate is None else _of("--rate", rate, lambda text: _bounded(_number(text), "rate_per_s"))
     ops, moved = (None, None) if limit is None else _of("--limit", limit, _limit)
@@ -130,7 +130,7 @@ def simple_load(
         blocks_bytes=blocks,
         depths=depths,
         batch=_of("--batch", batch, lambda text: _count(text, "submit")),
-        workers=crew,
+        workers=worker_count,
         files=parts,
         file_bytes=_file_bytes(size or DEFAULT_SIZE, parts, blocks),
         engine=_engine(engine, depths),
@@ -234,7 +234,7 @@ def _list(option: str, text: str, read: Callable[[str], T]) -> tuple[T, ...]:
     """Read values with commas between them."""
     values = tuple(_of(option, part.strip(), read) for part in text.split(","))
     if len(set(values)) < len(values):
-        raise InputError(f"{option} {limits.shown(text)}: a value stands there twice; each is a row of its own")
+        raise InputError(f"{option} {limits.shown(text)}: has a value twice; each makes a row of its own")
     return values
 
 
@@ -284,7 +284,7 @@ def _block(text: str) -> int:
 
 def _reads(mix: str | None, *, read: bool, write: bool) -> int:
     if (mix is not None) + read + write > 1:
-        raise InputError("--read, --write and --mix: give one of them; for both it is --mix 70/30")
+        raise InputError("give only one of --read, --write and --mix; for both use --mix 70/30")
     if mix is None:
         return 0 if write else 100
     match = _MIX.fullmatch(mix)

@@ -1,4 +1,4 @@
-"""The load file of `assay measure`: what the options ask for, as a person would write it.
+"""Write the load of `assay measure` as a load file.
 
 There is one way to a Plan: `native.parse` reads this text as it reads any other. `assay measure --as-toml` prints it.
 """
@@ -34,7 +34,7 @@ def load_text(load: SimpleLoad) -> str:
         'size = "${size}"',
     ]
     if load.is_verified:
-        lines.append("content = { stamped = true }  # each sector says where it belongs; reads check it")
+        lines.append("content = { stamped = true }  # each sector has its own address; reads check it")
     rows = [(block, depth) for block in load.blocks_bytes for depth in load.depths]
     for number, (block, depth) in enumerate(rows, start=1):
         lines += ["", *_phase(load, block, depth, is_last=number == len(rows))]

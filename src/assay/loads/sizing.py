@@ -1,4 +1,4 @@
-"""How large should the data of a quick run be, how long its phases, and how many its workers?
+"""Choose the data size, phase lengths and workers of a quick run.
 
 Twice the RAM is what no page cache can hold (bonnie++'s rule), and it is rarely affordable in a minute. Direct I/O, and
 buffered reads after an eviction that cachestat has verified, do not need it: the size is therefore the smallest of
@@ -32,10 +32,10 @@ STREAM_PHASES = 5
 METADATA_PHASES = 6
 """Phases of suites/quick.toml of either kind; together they last `total_seconds`."""
 METADATA_LENGTH = 0.4
-"""Length of a metadata phase over that of the others: operations are short and many, so less time says as much."""
+"""Length of a metadata phase over that of the others: operations are short and many, so less time is enough."""
 SHORTEST_PHASE_SECONDS = 1.0
 INTERVALS_PER_PHASE = 40
-"""More than a steady rate is told by, so that a start may be left out."""
+"""More intervals than a steady rate needs, so that a start may be left out."""
 SHORTEST_INTERVAL_S = 0.02
 MOST_WORKERS = 4
 
@@ -142,7 +142,7 @@ def _chosen(ram_bytes: int, room: Room, bytes_per_s: float, budget_s: float) -> 
     }
     smallest = min(limits)
     if smallest < SMALLEST_BYTES:
-        return SMALLEST_BYTES, f"the least that says something ({limits[smallest]} would be {format_bytes(smallest)})"
+        return SMALLEST_BYTES, f"the smallest useful size ({limits[smallest]} would be {format_bytes(smallest)})"
     return _round_down(smallest), limits[smallest]
 
 

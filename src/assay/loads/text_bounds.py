@@ -1,4 +1,4 @@
-"""Is the text of a load file one that can be read without harm?
+"""Check that the text of a load file can be read without harm.
 
 `tomllib` descends into nested values, and so does whoever walks through what it gives; Python's whole numbers take the
 longer the more digits they have. Both are bounded here, before the text is parsed, with the line on which the bound is
@@ -12,7 +12,7 @@ from assay.errors import FrontEndError
 
 NESTING = 40
 """Tables and lists inside each other; the deepest load that means anything has half of it."""
-WORD_LETTERS = 200
+WORD_CHARACTERS = 200
 """Of a number, or of a key without quotes."""
 
 _TOKENS = (
@@ -21,7 +21,7 @@ _TOKENS = (
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*'"
     r"|#[^\n]*"
-    rf"|(?P<word>[A-Za-z0-9_+-]{{{WORD_LETTERS + 1},}})"
+    rf"|(?P<word>[A-Za-z0-9_+-]{{{WORD_CHARACTERS + 1},}})"
     r"|(?P<open>[\[{])"
     r"|(?P<close>[\]}])"
 )
@@ -37,7 +37,7 @@ def check_text(text: str, source: str) -> None:
     for token in (_TOKEN_OR_DOT if has_dots else _TOKEN).finditer(text):
         kind = token.lastgroup
         if kind == "word":
-            raise _error(text, source, token, f"a word of {len(token[0])} letters; {WORD_LETTERS} are the most")
+            raise _error(text, source, token, f"a word of {len(token[0])} characters; {WORD_CHARACTERS} are the most")
         if kind == "open":
             depth, dots = depth + 1, 0
         elif kind == "close":

@@ -1,4 +1,4 @@
-"""Read plain TOML values as typed ones, strictly, and say where what is wrong.
+"""Read plain TOML values as typed ones, strictly, with the place of each error.
 
 Driven by the types alone: a field added to the Plan can be written in a load file the same day. Accepted short forms,
 each with one meaning: a number or a size for `fixed`; a kind's name for the kind with its defaults (`"sequential"`);
@@ -27,7 +27,7 @@ Fields = Mapping[str, msgspec.structs.FieldInfo]
 
 NO_MEANING = Meaning()
 
-ELSEWHERE = {
+OTHER_NAMES = {
     "block_size": "size",
     "bs": "size",
     "duration": "seconds",
@@ -44,7 +44,7 @@ ELSEWHERE = {
     "threads": "workers",
     "warmup": "ramp",
 }
-"""Words of other tools for what is here; used only to say which word is meant."""
+"""Words of other tools, with the word to suggest."""
 
 _QUOTED = re.compile(r"true|false|[0-9]+(\.[0-9]+)?")
 
@@ -79,8 +79,8 @@ class Reader:
     ) -> FrontEndError:
         """Make the error for a name that does not exist, with the closest one that does."""
         names = sorted(known)
-        meant = ELSEWHERE.get(name, "")
-        close = [meant] if meant in names else difflib.get_close_matches(name, names, n=1)
+        preferred = OTHER_NAMES.get(name, "")
+        close = [preferred] if preferred in names else difflib.get_close_matches(name, names, n=1)
         cure = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(names) or 'none'}"
         return self.error(path, f"no {what} '{name}'; {cure}", at=at)
 
@@ -157,13 +157,13 @@ class Reader:
             first = next(iter(value), "")
             close = difflib.get_close_matches(first, by_tag, n=1)
             cure = f"did you mean '{close[0]}' for '{first}'?" if close else f"add kind = one of {known}"
-            raise self.error(path, f"which kind is meant? {cure}")
+            raise self.error(path, f"the kind is ambiguous: {cure}")
         # The first key that names a kind decides: `{range = "1MiB", length = "4MiB"}`, `{stride = "8KiB"}`.
         return self._fields(by_tag[short[0]], self._keys(by_tag[short[0]], short=True), value, path, meaning)
 
     @staticmethod
     def _keys(member: type[plan.Value], *, short: bool = False) -> Fields:
-        """Map keys to fields; in the short form the kind's name stands for its main field."""
+        """Map keys to fields; in the short form the kind's name is its main field."""
         main = main_field(member) if short else None
         keys = {key_of(field): field for field in fields_of(member)}
         if main is None:

@@ -1,6 +1,6 @@
 """The answer in a few lines, the last thing on a screen: what was found, what limits it, what to distrust.
 
-A number that is not to be trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
+A number that is not trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,29 +15,29 @@ from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, UNUSABLE, quick_words
 from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.report.wrapping import cut
 from assay.results import Document, Result
 from assay.units import format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
-_MOST_TOLD = 3
-"""Results that are told one by one."""
+_MOST_SHOWN = 3
+"""Most results that get a line each."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
 _MOST_LIMITS, _MOST_REASONS = 4, 2
-"""Limits, and reasons not to use a number, that are named: the cure of a reason stands beside it."""
+"""Most limiters and reasons that are named; a reason is printed with its cure."""
 _MEMORY_RUN = "memory-run"
 
 
 def answer(document: Document, load: str, *, columns: int | None = 80, has_numbers: bool = True) -> tuple[str, ...]:
-    """Say it: a sentence a line.
+    """Format the answer: a sentence per line.
 
     Args:
-        document: The results; of several clients their sums are told.
+        document: The results; of several clients their sums are shown.
         load: Name of the Plan: that of the quick suite has words of its own.
         columns: Titles are cut, and medians left out, where a line would be longer; None: they are not.
-        has_numbers: Whether a few results are told one by one; else of several how many are to be trusted.
+        has_numbers: Whether a few results get a line each; else trusted results are counted.
 
     Returns nothing where the run was cut before its first number.
     """
@@ -48,18 +48,18 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
         return ()
     document, results = sums_of(document), shown_results(document)
     if not has_numbers:
-        told = tuple(_counted(results)) if len(results) > 1 else ()
+        text = tuple(_counted(results)) if len(results) > 1 else ()
     else:
-        told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
+        text = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
-    is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
-    distrust = _distrust(results, is_each_told=is_each_told, mark=f"{UNUSABLE} " if load == QUICK else "")
-    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
+    is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
+    distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
+    lines = (*text, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
 
 def _over_repeats(document: Document) -> Iterator[str]:
-    """Say what the numbers are typical of, and how many repeats are in none of them."""
+    """Describe which repeats the results cover, and how many are excluded."""
     if document.summaries:
         most = max(len(summary.repeats) for summary in document.summaries)
         left_out = [len(summary.repeats) - len(summary.counted) for summary in document.summaries]
@@ -67,7 +67,7 @@ def _over_repeats(document: Document) -> Iterator[str]:
         where = rows_words(rows, "row " if len(rows) == 1 else "rows ")
         left = f" Left out: {sum(left_out)} ({where})." if rows else ""
         has_interval = any(summary.iops.interval for summary in document.summaries)
-        known = "± is the 95 % interval over them" if has_interval else "an interval takes three that count"
+        known = "± is the 95 % interval over them" if has_interval else "no interval: it needs 3 usable repeats"
         yield f"Typical of {most} repeats; {known}.{left}"
 
 
@@ -75,12 +75,12 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
-        used = f"{title}: {', '.join(_numbers(result, ('p50', 'p99')))}; of {result.measures.words}."
-        yield used if stands(result) else f"{title}: {_not_usable(result)}"
-    elif len(measured) <= _MOST_TOLD:
+        used = f"{title}: {', '.join(_numbers(result, ('p50', 'p99')))}; served by {result.measures.words}."
+        yield used if is_usable(result) else f"{title}: {_not_usable(result)}"
+    elif len(measured) <= _MOST_SHOWN:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            if not stands(result):  # as long as it is: cause and cure matter more than one line
+            if not is_usable(result):  # as long as it is: cause and cure matter more than one line
                 yield f"{title}: {_not_usable(result)}"
                 continue
             ending = f": {', '.join(_numbers(result, quantiles))}."
@@ -120,7 +120,7 @@ def _counted(results: Sequence[Result]) -> Iterator[str]:
     trusted = sum(result.trusted for result in results)
     weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
     others = len(results) - trusted - weak
-    yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
+    yield f"{len(results):,} results: {trusted:,} trusted, {weak:,} weak, {others:,} not usable."
 
 
 def _schedule(result: Result) -> Iterator[str]:
@@ -140,42 +140,42 @@ def _spread(result: Result, names: Sequence[str]) -> Iterator[str]:
 
 
 def _whole(document: Document) -> Iterator[str]:
-    """Say what holds of the whole run."""
+    """Describe findings on the whole run."""
     for finding in document.findings:
         if finding.id == _MEMORY_RUN:
-            yield "Served by memory: the numbers of data say nothing of the storage."
+            yield "Served by memory: these rates do not describe the storage."
 
 
 def _limited(results: Sequence[Result]) -> Iterator[str]:
     by_limit: dict[str, list[int]] = {}
     for row, result in enumerate(results, start=1):
-        if stands(result) and result.iops is not None and (words := limit_words(result)):
+        if is_usable(result) and result.iops is not None and (words := limit_words(result)):
             by_limit.setdefault(words, []).append(row)
     if by_limit:
         yield f"Limited by {_by_rows(by_limit, _MOST_LIMITS)}."
 
 
-def _distrust(results: Sequence[Result], *, is_each_told: bool, mark: str) -> Iterator[str]:
-    """Say which numbers are not usable, why, and what to do; then those that are weak: the table has the reasons."""
+def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> Iterator[str]:
+    """List results that are not usable with cause and cure; then the weak ones."""
     by_reason: dict[str, list[int]] = {}
     cures: dict[str, str] = {}
     weak = []
     for row, result in enumerate(results, start=1):
-        if result.trust.level is TrustLevel.NO and not is_each_told:
+        if result.trust.level is TrustLevel.NO and not is_each_shown:
             reason = result.trust.reasons[0].id.replace("-", " ")
             by_reason.setdefault(reason, []).append(row)
             cures.setdefault(reason, _cure(result))
         elif result.trust.level is TrustLevel.WEAK:
             weak.append(row)
-    said = []
+    parts = []
     if by_reason:
         commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
-        said.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
+        parts.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
-        said.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
-    yield " ".join(said)
+        parts.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
+    yield " ".join(parts)
 
 
 def _by_rows(found: Mapping[str, Sequence[int]], most: int) -> str:

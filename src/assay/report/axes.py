@@ -55,7 +55,7 @@ def enclosing_steps(low: float, high: float) -> tuple[float, float]:
     return steps[first], steps[max(last, first + 2)]
 
 
-def decades_around(low: float, high: float) -> tuple[float, float]:
+def decades_covering(low: float, high: float) -> tuple[float, float]:
     """Give the powers of ten that enclose two values, at least one decade apart."""
     first = math.floor(math.log10(low) + 1e-9)
     last = max(math.ceil(math.log10(high) - 1e-9), first + 1)

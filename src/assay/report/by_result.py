@@ -1,12 +1,12 @@
 """What the figures over all results share: one row a result.
 
-Its title stands above its bar, so that figures read the same at any width and no axis of names eats the room. A result
-that is not to be trusted is grey and says so.
+Its title is above its bar, so that figures read the same at any width and no axis of names eats the room. A result
+that is not trusted is grey and marked.
 """
 
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Result
 
 ROW_PX = 44
@@ -14,14 +14,14 @@ ROW_PX = 44
 
 def rows(count: int) -> vl.Y:
     """Place rows by their numbers."""
-    # All rows by name: layers that leave some out (no p99, say) must not reorder the others.
+    # All rows by name: layers that omit some (such as those without p99) must not reorder the others.
     return vl.Y("row:O", axis=None, sort=None, scale=vl.Scale(domain=list(range(count)), paddingOuter=0.05))
 
 
 def row(i: int, result: Result, title: str) -> dict[str, object]:
     """Number, name and colour of a result's row."""
-    doubt = "" if stands(result) else " (not to be trusted)"
-    ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
+    doubt = "" if is_usable(result) else " (not trusted)"
+    ink = theme.MEASURED if is_usable(result) else theme.UNTRUSTED
     return {"row": i, "title": title + doubt, "ink": ink}
 
 

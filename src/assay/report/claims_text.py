@@ -48,7 +48,7 @@ def markdown_table(found: AssessedClaims) -> Iterator[str]:
 
 
 def summary(found: AssessedClaims) -> str:
-    """Say how many claims there are of each verdict."""
+    """Count the claims of each verdict."""
     counts = ", ".join(f"{found.count(verdict)} {verdict.words}" for verdict in ClaimVerdict)
     return f"{len(found.claims)} {'claim' if len(found.claims) == 1 else 'claims'}: {counts}."
 

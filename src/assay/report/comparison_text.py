@@ -1,4 +1,4 @@
-"""A comparison for people: on the terminal, and as Markdown for a page or a pull request."""
+"""Format a comparison for the terminal, and as Markdown."""
 
 from collections.abc import Iterator, Sequence
 
@@ -34,7 +34,7 @@ def lines(comparison: Comparison, differences: Sequence[Sequence[Difference]], g
         if rows_apart(against):
             yield from _table(rows_apart(against))
             yield ""
-        yield from _told(comparison, against)
+        yield from _row_lines(comparison, against)
         yield ""
     yield from _gates(gated)
 
@@ -68,7 +68,7 @@ def markdown(
             for row in rows_apart(against):
                 yield f"| {' | '.join(map(markdown_words, _cells(row)))} |"
             yield ""
-        for line in _told(comparison, against):
+        for line in _row_lines(comparison, against):
             yield f"- {markdown_words(line)}"
         yield ""
     for gate in gated:
@@ -76,18 +76,18 @@ def markdown(
 
 
 def so_far_words(comparison: Comparison, rounds: int) -> list[str]:
-    """Say after a round how well each ratio of rates is known: a single one on the round's line, others on their own."""
-    said = []
+    """Print the interval of each ratio after a round: a single one on the line of the round."""
+    parts = []
     for place, against in enumerate(comparison.against, start=1):
         rates = [row for row in against.rows if row.metric != P99.name]
         side = f"{chr(ord('A') + place)} / A, " if len(comparison.against) > 1 else ""
-        said += [side + _ratio_words(row) for row in rates] or [f"{side}nothing to compare"]
+        parts += [side + _ratio_words(row) for row in rates] or [f"{side}nothing to compare"]
     begin = f"round {rounds}:"
-    return [f"{begin} {said[0]}"] if len(said) == 1 else [begin, *(f"  {line}" for line in said)]
+    return [f"{begin} {parts[0]}"] if len(parts) == 1 else [begin, *(f"  {line}" for line in parts)]
 
 
 def _ratio_words(row: Row) -> str:
-    """Say `random read, iops: 0.901 (0.882 to 0.921, ± 2.2 %)`."""
+    """Format `random read, iops: 0.901 (0.882 to 0.921, ± 2.2 %)`."""
     of = f"{row.title}, {row.metric}"
     if row.ratio is None:
         return f"{of}: {row.verdict.words}, {row.reason}"
@@ -107,10 +107,10 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
-    if words := clients_told(comparison, against):
+    if words := clients_text(comparison, against):
         yield f"clients  {words}"
     if against.foreign:
-        yield f"foreign  {foreign_told(against)}"
+        yield f"foreign  {foreign_text(against)}"
     if not against.order_known:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
@@ -133,8 +133,8 @@ def together_words(comparison: Comparison) -> str:
     )
 
 
-def clients_told(comparison: Comparison, against: Against) -> str:
-    """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
+def clients_text(comparison: Comparison, against: Against) -> str:
+    """Print the number of clients, and what is omitted; nothing for single clients."""
     if not comparison.clients:
         return ""
     numbers = [
@@ -146,18 +146,18 @@ def clients_told(comparison: Comparison, against: Against) -> str:
 
 
 def more_runs_words(against: Against) -> str:
-    """Say how more runs are had."""
+    """Print how to get more runs."""
     return "import three results of each side" if against.foreign else "--repeat 5 measures five"
 
 
-def foreign_told(against: Against) -> str:
-    """Say which sides another tool measured, and what that means for those that Assay did."""
+def foreign_text(against: Against) -> str:
+    """Print which sides another tool measured, and what follows."""
     sides = " and ".join(against.foreign)
-    told = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    text = f"{sides}: not measured by Assay; what served these results, and what disturbed them, is not known"
     if len(against.foreign) > 1:
-        return told
+        return text
     return (
-        f"{told}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
+        f"{text}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
         " 'assay show RUN --classic', imported, has those"
     )
 
@@ -183,7 +183,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     words = row.verdict.words + (f": {row.reason}" if row.reason else "")
     left_out = [*row.a.left_out, *row.b.left_out]
     if left_out:
-        words += f" (left out, not to be trusted: {', '.join(left_out)})"
+        words += f" (left out, not trusted: {', '.join(left_out)})"
     return (
         f"{row.title}, {row.metric}",
         _value(row, row.a),
@@ -195,10 +195,10 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _value(row: Row, side: Side) -> str:
-    return ABSENT if side.median is None else f"{value_told(side.median, row.unit)} ({len(side.values)})"
+    return ABSENT if side.median is None else f"{value_text(side.median, row.unit)} ({len(side.values)})"
 
 
-def value_told(value: float, unit: str) -> str:
+def value_text(value: float, unit: str) -> str:
     """Print a number that was compared."""
     match unit:
         case "ns":
@@ -211,9 +211,9 @@ def value_told(value: float, unit: str) -> str:
             return f"{format_number(value)} {unit}"
 
 
-def _told(comparison: Comparison, against: Against) -> Iterator[str]:
+def _row_lines(comparison: Comparison, against: Against) -> Iterator[str]:
     """The answer in words."""
-    yield from mean_told(against)
+    yield from mean_text(against)
     for verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
         rows = [row for row in rows_apart(against) if row.verdict is verdict]
         if rows:
@@ -227,8 +227,8 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
     yield from caveats(against)
 
 
-def mean_told(against: Against) -> Iterator[str]:
-    """Say what the ratios of rates come to together."""
+def mean_text(against: Against) -> Iterator[str]:
+    """Print the geometric mean of the ratios of rates."""
     if against.geometric_mean is not None and against.geometric_mean_of > 1:
         ends = against.geometric_mean_interval
         between = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f}, by how runs differ)"
@@ -236,7 +236,7 @@ def mean_told(against: Against) -> Iterator[str]:
 
 
 def caveats(against: Against) -> Iterator[str]:
-    """Say what drifted, and what only one side has."""
+    """Print what drifted, and results that only one side has."""
     for drift in against.drifts:
         yield f"The machine drifted: {drift.label} changed by {100 * drift.change:+.1f} % over all runs, whatever ran."
     if against.missing:
@@ -251,7 +251,7 @@ def _gates(gated: Sequence[Gated]) -> Iterator[str]:
 
 
 def gate_words(gate: Gated) -> str:
-    """Say what a gate was held against."""
+    """Print the bound of a gate."""
     row = gate.row
     of = f"{row.title}, {row.metric}"
     ratio = "" if row.ratio is None else f" is {row.ratio:.3f} times"

@@ -1,4 +1,4 @@
-"""Print what `assay decode` found: a line a figure, and its arithmetic below."""
+"""Print the outcome of `assay decode`: a line per figure, and its arithmetic below."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ def render(found: Decodings, console: PlainConsole) -> None:
     )
     table.add_column("test", overflow="fold")
     table.add_column("rate", justify="right", no_wrap=True)
-    table.add_column("of", no_wrap=True)
+    table.add_column("served by", no_wrap=True)
     table.add_column("because", overflow="fold")
     is_of_several = len({figure.machine for figure in found.figures}) > 1
     for figure in found.figures:
@@ -41,6 +41,6 @@ def _whole(found: Decodings) -> str:
     counts = Counter(figure.of for figure in found.figures)
     of_storage, total = counts["storage"], len(found.figures)
     if of_storage == total:
-        return "All of this is of the storage, as far as these facts tell."
+        return "By these facts, all figures measured the storage."
     parts = ", ".join(f"{count} {of}" for of, count in counts.most_common())
     return f"{of_storage or 'None'} of {total} figures {'is' if of_storage < 2 else 'are'} of the storage: {parts}."

@@ -1,4 +1,4 @@
-"""Print in what two runs differ; readable without colour."""
+"""Print what differs between two runs; readable without colour."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Print what `assay doctor` found; readable without colour."""
+"""Print the findings of `assay doctor`; readable without colour."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Pictures of a run, for papers and mail."""
+"""Write the figures of a run as pictures."""
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A figure: a picture with its words and its numbers, for those who cannot see it or want numbers."""
+"""Define a figure: a chart with title, text and its values as a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Figure:
     is_dense: bool = False
     """Thousands of shapes: better drawn as pixels than as elements."""
     is_over_time: bool = False
-    """Its axis is that of time, from the start of the phase: it stands above others that have the same."""
+    """Its axis is that of time, from the start of the phase: it is above others that have the same."""
     in_space: str = ""
     """The same as a surface, in SVG; empty: there is none."""
 

@@ -1,4 +1,4 @@
-"""What stands above the table: which run, on what storage, with which data, on which machine."""
+"""Gather what is printed above the table: run, storage, data and machine."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
 
 SIZE_REASON_FACT = "quick.size_reason"
-"""Key of the fact that says why the data set has its size."""
+"""Key of the fact that explains the size of the data set."""
 _MOST_NAMED = 6
 _MOST_KINDS = 3
-"""Clients, and kinds of machines, that are told one by one."""
+"""Most kinds of machines that are listed."""
 _MOST_DEVICES = 64
 """Devices below a target that are looked through."""
 
@@ -30,7 +30,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     """Name of the Plan."""
     pairs: tuple[tuple[str, str], ...]
-    """A key and what is said of it, a pair a line."""
+    """Key and text of each line."""
 
 
 def head_of(document: Document, run: "RunRecord") -> Head:
@@ -66,7 +66,7 @@ def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) ->
 
 
 def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
-    """Say who they are, and on how many machines of each kind they ran."""
+    """Describe the clients and their machines."""
     loads = [client.name for client in document.clients if client.role != OBSERVER]
     pairs = [("clients", f"{len(loads):,}: {format_names(loads, _MOST_NAMED)}")]
     if machines := _machines(run):
@@ -84,31 +84,31 @@ def _machines(run: "RunRecord") -> str:
         f"{machine.cpus} CPUs, {format_bytes(machine.ram_bytes)} RAM, Linux {machine.kernel}"
         for machine in of_host.values()
     )
-    told = [f"{count:,} of {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
-    told += [f"{len(kinds) - _MOST_KINDS:,} other kinds"] if len(kinds) > _MOST_KINDS else []
-    said = "; ".join(told)
+    parts = [f"{count:,} of {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
+    parts += [f"{len(kinds) - _MOST_KINDS:,} other kinds"] if len(kinds) > _MOST_KINDS else []
+    text = "; ".join(parts)
     if len(of_host) == len(loads):
-        return said
+        return text
     if len(of_host) == 1:
         return f"{len(loads):,} clients on 1 machine: {next(iter(kinds))}"
-    return f"{len(loads):,} clients on {len(of_host):,} machines: {said}"
+    return f"{len(loads):,} clients on {len(of_host):,} machines: {text}"
 
 
-def _foreign(told: ForeignSource) -> list[tuple[str, str]]:
-    """Say that Assay did not measure it, and what is known of who did."""
-    version = f" {told.version}" if told.version else ""
-    when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
-    if told.assumed_zone is not None:
-        by = "as was said" if told.zone_is_given else "assumed: the tool gives none, and nobody said one"
-        when += f" (times taken for {told.assumed_zone}, {by})"
-    of = f", of {told.machine}" if told.machine else ""
-    file = told.file
+def _foreign(source: ForeignSource) -> list[tuple[str, str]]:
+    """Describe a foreign run: the tool, the time and the file."""
+    version = f" {source.version}" if source.version else ""
+    when = f"at {source.measured_utc}" if source.measured_utc else "at an unknown time"
+    if source.assumed_zone is not None:
+        by = "as given" if source.zone_is_given else "assumed: the tool reports none, and --timezone was not given"
+        when += f" (times taken for {source.assumed_zone}, {by})"
+    of = f", of {source.machine}" if source.machine else ""
+    file = source.file
     kept = f"{file.name} ({format_bytes(file.bytes)}, sha256 {file.sha256}), kept in the run as {file.kept_as}"
-    return [("foreign", f"not measured by Assay: {told.tool}{version}{of}, {when}"), ("from", kept)]
+    return [("foreign", f"not measured by Assay: {source.tool}{version}{of}, {when}"), ("from", kept)]
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
-    """Say where it is: directory, file system, and what that lies on."""
+    """Describe a target: directory, file system, and device."""
     own = f"target.{name}"
     directory = facts.get(f"{own}.directory") or uri
     kind = facts.get(f"{own}.fs.type") or "file system unknown"
@@ -128,8 +128,8 @@ def _device(own: str, name: str, facts: Mapping[str, object]) -> str:
             size = facts.get(f"{own}.{place}.size_bytes")
             model = facts.get(f"{own}.{place}.model") or facts.get(f"{own}.{place}.kind")
             known = (str(model) if model else "", format_bytes(size) if isinstance(size, int) else "")
-            told = ", ".join(part for part in known if part)
-            return f"{name} ({told})" if told else name
+            text = ", ".join(part for part in known if part)
+            return f"{name} ({text})" if text else name
     return name
 
 

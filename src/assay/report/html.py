@@ -1,4 +1,4 @@
-"""The report of a run as one HTML file."""
+"""Write the report of a run as one HTML file."""
 
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ from assay.results import Document
 
 
 def default_path(run_id: str) -> Path:
-    """Give the file that `assay report` writes when told none: in the working directory, never in the bundle."""
+    """Return the default file of `assay report`: in the working directory, never in the bundle."""
     return Path(f"assay-{run_id}.html")
 
 
@@ -38,7 +38,7 @@ def write_html(run: RunRecord, document: Document, path: Path, *, of_tool: Seque
         run: What was recorded.
         document: What it came to.
         path: The file.
-        of_tool: Figures of the tool that made the run; they stand first.
+        of_tool: Figures of the tool that made the run; they come first.
 
     Raises:
         InputError: `path` is a directory, lies in a folder that does not exist, or inside a run bundle.
@@ -54,9 +54,9 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     recording = Recording(run, document.marks)
     results = document.results
     rows = summary_rows(results, of_tool=bool(of_tool))
-    told = cards.cards(results, cards.MOST_CARDS if len(rows) == len(results) else cards.MOST_CARDS_OF_A_TOOL)
+    text = cards.cards(results, cards.MOST_CARDS if len(rows) == len(results) else cards.MOST_CARDS_OF_A_TOOL)
     shared = {} if all(row.is_one for row in rows) else {row_anchor(row): row.title for row in rows}
-    places = Places(rows_by_result(rows), set(told), shared)
+    places = Places(rows_by_result(rows), set(text), shared)
     is_quick = run.plan.name == QUICK
     # The first things on the page are of results over their repeats, where there are any.
     heads, head_rows, head_places = results, rows, places
@@ -75,7 +75,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
             recording,
             document,
             places,
-            [row.members[0] for row in rows] if of_tool else told,
+            [row.members[0] for row in rows] if of_tool else text,
             of_tool,
             stands_for={phase.name: phase.stands_for for phase in run.plan.phases},
         ),
@@ -106,23 +106,25 @@ def _results(
     stands_for: Mapping[str, str],
 ) -> str:
     results = document.results
-    titles, drawn_each, told = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
-    # The figures of a tool tell of all its results at once; a card is for who looks one up.
-    doubted = [] if of_tool else [i for i in told if not results[i].trusted]
+    titles, drawn_each, text = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
+    # The figures of a tool show all its results at once; a card shows one.
+    doubted = [] if of_tool else [i for i in text if not results[i].trusted]
     is_open = set(doubted[: cards.MOST_OPEN])
     parts = [
         '<section aria-labelledby="results"><h2 id="results">Results</h2>',
-        cards.not_told(len(results), len(told)),
+        cards.not_shown(len(results), len(text)),
         sections.marks(document),
         sections.solo_shares(document),
     ]
-    for i in told:
+    for i in text:
         mine = tuple(figures.result_figures(recording, results, i)) if i in drawn and i < drawn_each else ()
         over_time = "".join(figure_markup(figure) for figure in mine if figure.is_over_time)
         others = "".join(figure_markup(figure) for figure in mine if not figure.is_over_time)
         shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
-        meant = stands_for.get(results[i].phase, "")
+        represented = stands_for.get(results[i].phase, "")
         parts.append(
-            cards.card(i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open, stands_for=meant)
+            cards.card(
+                i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open, stands_for=represented
+            )
         )
     return "".join((*parts, "</section>"))

@@ -1,4 +1,4 @@
-"""What did a run come to, for one line of a list: its exit code, one rate, and how far its results are trusted.
+"""Summarise a run for one line of a list: exit code, one rate, and trust.
 
 The rate is that of the result that is trusted most; among these one of storage before one of memory or anything else, then
 the most bytes a second, and where nothing moves data the most operations a second. It is a number to know a run by, not to
@@ -6,7 +6,7 @@ compare runs with.
 """
 
 from assay.analysis.set_views import sums_of
-from assay.bundle.kept_list import CameTo, HeadRate
+from assay.bundle.kept_list import HeadRate, Outcome
 from assay.report.numbers import headline, headline_rates
 from assay.report.over_repeats import shown_results
 from assay.results import Document, Result
@@ -16,13 +16,13 @@ _LEVELS = tuple(TrustLevel)
 """The best first."""
 
 
-def came_to(judged: Document) -> CameTo:
+def outcome_of(document: Document) -> Outcome:
     """Give a result document in short."""
-    return CameTo(
-        exit_code=judged.run.exit_code,
-        head=_head(shown_results(judged)),
+    return Outcome(
+        exit_code=document.run.exit_code,
+        head=_head(shown_results(document)),
         trust={
-            level.value: sum(result.trust.level is level for result in sums_of(judged).results) for level in _LEVELS
+            level.value: sum(result.trust.level is level for result in sums_of(document).results) for level in _LEVELS
         },
     )
 

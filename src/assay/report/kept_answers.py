@@ -1,4 +1,4 @@
-"""What was worked out of a sealed run, kept so that it is shown again at once.
+"""Keep the answer of a sealed run, so that it can be shown again at once.
 
 It lies in the catalog of the runs, under the hash of the run's manifest, the owner of its folder and the version of the
 rules, and is used for no other. The record stays what counts: its files are held to the manifest before a kept answer of
@@ -21,11 +21,11 @@ from assay.bundle.opened_folder import open_folder
 from assay.bundle.remarks import remarks_of
 from assay.errors import InputError
 from assay.report.head import Head
-from assay.report.in_one_line import came_to
+from assay.report.in_one_line import outcome_of
 from assay.results import DETECTED, Document
 
 _NS_PER_S = 1_000_000_000
-_MOST_LETTERS = 4 << 20
+_MOST_CHARACTERS = 4 << 20
 """Of an answer that is kept: that of some thousand results."""
 
 
@@ -47,7 +47,7 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
 
     Raises:
-        BundleError: the run's files are not what its manifest says, or cannot be read.
+        BundleError: the run's files do not match its manifest, or cannot be read.
     """
     if not seal_of(folder) or folder.parent != runs or (catalog := catalog_of(runs)) is None or not catalog.is_file():
         return None
@@ -62,19 +62,19 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
         return None
     if answer.own_left_out and not sums_will_do:
         return None
-    told = answer.document.run
-    if told.bundle != str(folder) or not _has_marks_of(folder, answer.document):
+    words = answer.document.run
+    if words.bundle != str(folder) or not _has_marks_of(folder, answer.document):
         return None
-    said = remarks_of(folder)
-    told = msgspec.structs.replace(told, name=said.name, tags=said.tags, note=said.note)
-    return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=told))
+    message = remarks_of(folder)
+    words = msgspec.structs.replace(words, name=message.name, tags=message.tags, note=message.note)
+    return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=words))
 
 
 def _has_marks_of(folder: Path, document: Document) -> bool:
-    """Whether an answer is of the marks that the user has set by now: what was around them has to be worked out."""
+    """Whether an answer covers the marks that the user has set by now."""
     set_now = [(mark.t_ns / _NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
-    told = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
-    return sorted(set_now) == sorted(told)
+    parts = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
+    return sorted(set_now) == sorted(parts)
 
 
 def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
@@ -91,7 +91,7 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
         return
     text = msgspec.json.encode(answer).decode()
     own = own_results(answer.document)
-    if len(text) > _MOST_LETTERS and own:
+    if len(text) > _MOST_CHARACTERS and own:
         of_sums = KeptAnswer(document=sums_of(answer.document), head=answer.head, own_left_out=own)
         text = msgspec.json.encode(of_sums).decode()
     with suppress(sqlite3.Error, OSError, InputError), ExitStack() as opened:
@@ -101,6 +101,6 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
             return
         kept = opened.enter_context(closing(KeptList(catalog)))
         version = rules_version()
-        kept.keep(run, version, came_to(answer.document))
-        if len(text) <= _MOST_LETTERS:
+        kept.keep(run, version, outcome_of(answer.document))
+        if len(text) <= _MOST_CHARACTERS:
             kept.keep_answer(run, version, text)

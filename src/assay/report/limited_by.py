@@ -1,26 +1,25 @@
-"""What limited a number, in as few words as a column has."""
-
-from collections.abc import Mapping
+"""Name what limited a result, as all tables and texts do."""
 
 from assay.results import Result
-from assay.verdicts import Bottleneck
+from assay.verdicts import Bottleneck, Confidence
 
-_WORDS: Mapping[Bottleneck, str] = {
-    Bottleneck.OFFERED_LOAD: "the load",
-    Bottleneck.THROTTLE_CPU: "CPU limit",
-    Bottleneck.THROTTLE_IO: "I/O limit",
-    Bottleneck.CLIENT_CPU_SINGLE: "one CPU",
-    Bottleneck.CLIENT_CPU_ALL: "all CPUs",
-    Bottleneck.CPU_CONTENTION: "CPU contention",
-    Bottleneck.CLIENT_MEMORY: "memory bandwidth",
-    Bottleneck.NETWORK_BANDWIDTH: "link",
-    Bottleneck.DEVICE_THROUGHPUT: "device",
-    Bottleneck.DEVICE_SATURATED: "device",
-    Bottleneck.WRITEBACK_DEVICE: "write-back",
-    Bottleneck.OPERATION_LATENCY: "latency",
-}
+_NOT_FOUND = (Bottleneck.NOT_OBSERVABLE, Bottleneck.UNKNOWN)
 
 
 def limit_words(result: Result) -> str:
-    """Name what limited a result; nothing where nobody can say."""
-    return _WORDS.get(result.limiter.verdict, "") if result.limiter is not None else ""
+    """Name what limited a result; empty if that was not found."""
+    found = result.limiter
+    return "" if found is None or found.verdict in _NOT_FOUND else found.verdict.words
+
+
+def marked_limit(result: Result, absent: str) -> str:
+    """Name what limited a result, with a question mark unless the confidence is high.
+
+    Args:
+        result: Of a phase and job.
+        absent: Text to print if no limiter was found.
+    """
+    words = limit_words(result)
+    if not words or result.limiter is None:
+        return absent
+    return words if result.limiter.confidence is Confidence.HIGH else f"{words}?"

@@ -1,4 +1,4 @@
-"""What was before, during and after a mark, in words."""
+"""Describe the levels before, during and after a mark."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ SOURCES = {"user": "you, while it ran", "afterwards": "you, afterwards", "detect
 
 
 def when(mark: RunMark) -> str:
-    """Say when a mark was."""
+    """Format the time of a mark."""
     if mark.phase is None or mark.phase_s is None:
         return f"{mark.t_s:.2f} s of the run, in no phase"
     repeat = f", repeat {mark.repeat + 1}" if mark.repeat else ""
@@ -48,7 +48,7 @@ def change_words(changes: MarkedChanges) -> str:
 
 
 def recovery_words(recovery: Recovery | None) -> str:
-    """Say whether and when the rate was back."""
+    """Describe whether and when the rate recovered."""
     if recovery is None:
         return ABSENT
     band = f"± {_percent(recovery.band)} %"
@@ -61,11 +61,11 @@ def recovery_words(recovery: Recovery | None) -> str:
             return f"never left {band}"
         case RecoveryVerdict.NOT_RECOVERED:
             return f"not back within {band} by the end"
-    return "too short to tell whether it came back"
+    return "too short to see whether it recovered"
 
 
 def effect_words(effect: MarkEffect, unit: RateUnit) -> str:
-    """Write one result's levels around a mark, in a line."""
+    """Format one result's levels before and after a mark, in a line."""
     parts = [f"before {level_words(effect.before, unit)}"]
     for name, level, changes in (
         ("during", effect.during, effect.during_changes),

@@ -1,4 +1,4 @@
-"""The outcome of a campaign for people, and as CSV: cells, numbers, effects."""
+"""Print the outcome of a campaign, and as CSV: cells, results, effects."""
 
 import csv
 import io
@@ -95,7 +95,7 @@ def _counted(row: OutcomeRow) -> int:
 
 
 def _laid_out(table: Sequence[Sequence[str]], *, words: int) -> Iterator[str]:
-    """Lay a table out: so many columns of words, then numbers, which stand to the right."""
+    """Lay out a table: N columns of words, then numbers, aligned right."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:
         cells = [f"{cell:<{widths[i]}}" if i < words else f"{cell:>{widths[i]}}" for i, cell in enumerate(row)]
@@ -202,9 +202,9 @@ def _legend(outcome: CampaignOutcome, rows: Sequence[OutcomeRow]) -> Iterator[st
     if count:
         yield f"Each interval is for itself: of {count}, about {max(round(count / 20), 1)} would leave 1 out by chance."
     if outcome.rounds == 1:
-        yield "One round: nobody knows how much runs of a cell differ, so there are no intervals. 'repeats = 3' has some."
+        yield "One round: no intervals, because they need several runs of each cell. Set 'repeats = 3'."
     if any(number.left_out for row in rows for number in row.cells):
-        yield "*: runs that are not to be trusted are left out; 'assay show RUN' says why, --json names them."
+        yield "*: runs that are not trusted are left out; --json lists them, 'assay show RUN' prints the reason."
     if len(outcome.rows) > len(rows):
         yield f"{len(rows)} of {len(outcome.rows)} numbers; --result PATTERN chooses others, --all has all."
 

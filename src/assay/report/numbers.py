@@ -1,11 +1,11 @@
-"""In which unit does a result's rate read best, and how are rates and spans of time printed?
+"""Choose the unit of a result's rate, and format rates and time spans.
 
 MiB is 2**20 bytes. Digits are those of `assay.units`.
 """
 
 from dataclasses import dataclass
 
-from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, Result, moves_data
+from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, LatencyNs, Result, moves_data
 from assay.units import ABSENT, MIB, format_joules, format_ns, format_number, format_percent
 
 _WIDE = "wide-percentile"
@@ -63,17 +63,22 @@ def headline(result: Result) -> tuple[float | None, RateUnit]:
     return unit.of(*headline_rates(result)), unit
 
 
+def user_latency(result: Result) -> tuple[str, LatencyNs]:
+    """Return the name and the values of what a user waits for: the response time of an open loop, else the latency."""
+    return ("response", result.response_ns) if result.response_ns else ("latency", result.latency_ns)
+
+
 def hit_scope(cache: Cache) -> str:
-    """Say what a hit ratio is of, where it is not of the window as all numbers are."""
+    """Describe the scope of a hit ratio, unless it is the window as for all results."""
     return " (over the whole phase)" if cache.hit_ratio_of == "phase" else ""
 
 
 def rate_words(result: Result) -> str:
     """Print the rate that heads a result and half of its interval: the same wherever the result is named."""
-    told = rate(*headline(result))
+    text = rate(*headline(result))
     if result.iops_interval is not None:
-        told += f" ± {half_words(result)}"
-    return told + (" with the flush" if is_with_flush(result) else "")
+        text += f" ± {half_words(result)}"
+    return text + (" with the flush" if is_with_flush(result) else "")
 
 
 def half_words(result: Result) -> str:
@@ -92,8 +97,8 @@ def rate_interval(result: Result) -> tuple[float, float] | None:
     return interval.low * per_op / unit.per_unit, interval.high * per_op / unit.per_unit
 
 
-def interval_told(result: Result) -> str:
-    """Say between which rates, in the unit of the headline."""
+def interval_ends(result: Result) -> str:
+    """Format the ends of the interval of the rate, in the unit of the headline."""
     found = rate_interval(result)
     return ABSENT if found is None else f"{format_number(found[0])} to {format_number(found[1])}"
 
@@ -104,8 +109,8 @@ def interval_words(result: Result) -> str:
     if interval is None:
         return ABSENT
     half = f"(± {half_words(result)})"
-    if (told := interval_told(result)) != ABSENT:
-        return f"{told} {rate_unit(result).label} {half}"
+    if (text := interval_ends(result)) != ABSENT:
+        return f"{text} {rate_unit(result).label} {half}"
     ends = f"{format_number(interval.low)} to {format_number(interval.high)} {ops_unit(result).label}"
     return f"{ends} {half}, without the flush"
 

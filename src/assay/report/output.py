@@ -1,4 +1,4 @@
-"""Writing a file that a user asked for: whole or not at all, and never into a run bundle."""
+"""Write a file that a user asked for: completely or not at all, and never into a run bundle."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ _BUNDLE_FILES = ("manifest.json", "run.json")
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a folder that does not exist or that belongs to a run bundle; raises InputError."""
+    """Refuse a folder that does not exist or that is part of a run bundle; raises InputError."""
     if not folder.is_dir():
         raise InputError(f"output: folder '{folder}' does not exist. Make it, or name another place.")
     resolved = folder.resolve()
@@ -45,11 +45,11 @@ def make_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file by way of a temporary one beside it: no reader meets half of it, not even after a cut of the power.
+    """Write a file through a temporary one in the same directory: readers never see half of it, even after a power failure.
 
     Raises:
         InputError: `path` is a directory, or its folder is not there, inside a run bundle, or behind a link of others.
-        RunError: the machine said no.
+        RunError: the system refused.
     """
     check_file(path)
     try:

@@ -1,7 +1,7 @@
-"""Results over their repeats, for people: one row each, and its words.
+"""Summarise results over their repeats: one row each, with remarks.
 
 Rows of summaries and of results are numbered alike: the results of the first repeat come first, in the order of the
-summaries, so that `assay explain RUN 2` tells of the second row of either table.
+summaries, so that `assay explain RUN 2` explains the second row of either table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ def headline_number(summary: Summary, unit: RateUnit) -> RepeatedNumber:
 
 
 def shown_results(document: Document) -> tuple[Result, ...]:
-    """Give what a few lines tell of: the results, of several clients their sums, of repeats one for each summary."""
+    """Return the results to print: of several clients their sums, of repeats one per summary."""
     document = sums_of(document)
     if not document.summaries:
         return document.results
@@ -97,11 +97,11 @@ def _estimate(summary: Summary) -> Estimate | None:
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
-_KINDS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
+_KINDS = {"left_out": "left out", "weak": "used, but", "stands_out": "used, but an outlier"}
 
 
-def told(summary: Summary, measured: Sequence[Result]) -> Iterator[str]:
-    """Say what there is to say of single repeats: `repeat 3 (9,120 IOPS) left out: 61 % of the I/O is others'`."""
+def remarks(summary: Summary, measured: Sequence[Result]) -> Iterator[str]:
+    """Describe single repeats: `repeat 3 (9,120 IOPS) left out: 61 % of the I/O is others'`."""
     unit = unit_of(measured)
     rates = dict(zip(summary.repeats, headline_number(summary, unit).values, strict=True))
     for remark in summary.remarks:

@@ -1,4 +1,4 @@
-"""What the figures of one result share: the time since the start of its phase, and the marks."""
+"""Draw what all figures over time share: the time since the start of the phase, and the marks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from assay.report.recording import NumberedMark
 _LEAST_SHARE = 0.002
 """Of the axis: less is not seen."""
 _LABEL_ROOM = 1.07
-"""The time axis is longer than the phase by this factor: end labels stand in the room that this leaves."""
+"""The time axis is longer than the phase by this factor: end labels are in the room that this leaves."""
 SAME_LEFT_EDGE: dict[str, Any] = {"minExtent": 52, "maxExtent": 52, "titlePadding": 2}
 """Of the axes of values: pictures one upon the other have one axis of time."""
 

@@ -1,13 +1,13 @@
-"""What the storage does, by `assay quick`: a sentence a kind of work, each short enough for a line of 80 columns.
+"""Format the answer of `assay quick`: a sentence per kind of work, each within 80 columns.
 
-A number that is not to be trusted is marked. Of changes that memory takes it is the rate up to the end of the
-flush, where there is one.
+A result that is not trusted is marked. The rate of writes that memory takes is the rate until the end of the flush, if
+there is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.report.numbers import headline_rates
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Result
 from assay.units import format_bytes, format_ns, format_number
 from assay.verdicts import ServedBy
@@ -18,19 +18,19 @@ UNUSABLE = "(!)"
 
 
 def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
-    """Say it in a few sentences; nothing where the run was cut before its first number."""
+    """Format the answer in a few sentences; empty if the run ended before its first result."""
     measured = {result.phase: result for result in results if result.iops is not None}
-    said = []
+    texts = []
     for what, phases in _PARTS:
-        told = [say(measured[name]) for name, say in phases if name in measured]
-        if told:
-            said.append(f"{what}: {', '.join(told)}.")
-    return (*said, *_files(measured))
+        parts = [words(measured[name]) for name, words in phases if name in measured]
+        if parts:
+            texts.append(f"{what}: {', '.join(parts)}.")
+    return (*texts, *_files(measured))
 
 
 def _marked(result: Result, text: str) -> str:
     """Give a number, marked where it must not be used."""
-    return text if stands(result) else f"{text} {UNUSABLE}"
+    return text if is_usable(result) else f"{text} {UNUSABLE}"
 
 
 def _written(result: Result) -> str:
@@ -53,14 +53,14 @@ def _at_depth(result: Result) -> str:
 
 def _files(measured: Mapping[str, Result]) -> Iterator[str]:
     changes = [(measured[name], word) for name, word in _CHANGES if name in measured]
-    told = [_marked(result, f"{format_number(headline_rates(result)[0])}/s {word}") for result, word in changes]
-    if used := [result for result, _ in changes if stands(result)]:
-        told[-1] += " (flushed)" if all(result.committed is not None for result in used) else " (in memory)"
+    parts = [_marked(result, f"{format_number(headline_rates(result)[0])}/s {word}") for result, word in changes]
+    if used := [result for result, _ in changes if is_usable(result)]:
+        parts[-1] += " (flushed)" if all(result.committed is not None for result in used) else " (in memory)"
     if (looked_up := measured.get("stat-1")) is not None:
         cached = "cached stat" if looked_up.measures is ServedBy.PAGE_CACHE else "stat"
-        told.append(_marked(looked_up, f"{format_number(looked_up.iops)}/s {cached}"))
-    if told:
-        yield f"Files: {', '.join(told)}."
+        parts.append(_marked(looked_up, f"{format_number(looked_up.iops)}/s {cached}"))
+    if parts:
+        yield f"Files: {', '.join(parts)}."
 
 
 _CHANGES = (("create-1", "created"), ("delete-1", "deleted"))

@@ -1,4 +1,4 @@
-"""What happened when, in one phase: the series that figures are drawn from.
+"""Extract the series of one phase that figures are drawn from.
 
 Pure reading of a run's tables into arrays on the phase's own interval grid. Times are seconds since the start of the
 phase. An interval in which an operation did not complete once has no row in the tables; it is a stall and is put back
@@ -174,7 +174,7 @@ class OneResult:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Unique name among the others."""
         return titles_of(self.results)[self.number]
 
     @property

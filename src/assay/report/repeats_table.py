@@ -1,4 +1,4 @@
-"""The table of a run with repeats: a row a result, its numbers typical of the repeats, and below it what each repeat gave.
+"""Print the table of a run with repeats: a row per result, and below it each repeat.
 
 The rows of the repeats themselves are folded: `assay show RUN --repeats` prints them too.
 """
@@ -13,10 +13,10 @@ from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit
 from assay.report.over_repeats import (
     METHODS,
     headline_number,
+    remarks,
     repeats_of,
     shown_rates,
     summary_titles,
-    told,
     unit_of,
 )
 from assay.report.terminal_table import STYLES
@@ -26,7 +26,7 @@ from assay.units import ABSENT, format_ns, format_number, format_share
 from assay.verdicts import ServedBy
 
 _ROW_WIDTH = 3
-_OF_WIDTH = 11
+_SERVED_WIDTH = 11
 _TRUST_WIDTH = 6
 _SHORTEST_TITLE = 28
 _NARROWEST = 80
@@ -69,14 +69,16 @@ def repeats_table(document: Document, width: int | None) -> list[Text]:
 
 def _as_columns(rows: Sequence[_Row], width: int) -> list[Text]:
     indent = " " * _ROW_WIDTH
-    title_width = min(max(cell_len(row.title) for row in rows) + 1, width - _ROW_WIDTH - _OF_WIDTH - _TRUST_WIDTH - 20)
+    title_width = min(
+        max(cell_len(row.title) for row in rows) + 1, width - _ROW_WIDTH - _SERVED_WIDTH - _TRUST_WIDTH - 20
+    )
     title_width = max(title_width, _SHORTEST_TITLE)
-    heading = f"{indent}{fill('operation', title_width)}{fill('of', _OF_WIDTH)}trust"
+    heading = f"{indent}{fill('operation', title_width)}{fill('served by', _SERVED_WIDTH)}trust"
     numbers = indent + "".join(f"{column.heading:>{column.width}}" for column in _COLUMNS)
     lines = [Text(heading, style="bold"), Text(numbers, style="bold")]
     for number, row in enumerate(rows, start=1):
         start = f"{number:>{_ROW_WIDTH - 1}} {fill(cut(row.title, title_width - 1), title_width)}"
-        lines.append(_trusted(start + fill(_of(row), _OF_WIDTH), row, width))
+        lines.append(_trusted(start + fill(_of(row), _SERVED_WIDTH), row, width))
         lines.append(Text(indent + "".join(f"{column.cell(row):>{column.width}}" for column in _COLUMNS)))
         lines += [Text(indent * 2 + line, style="dim") for line in _below(row, width - 2 * _ROW_WIDTH)]
     return lines
@@ -88,7 +90,7 @@ def _as_lists(rows: Sequence[_Row], width: int) -> list[Text]:
     for number, row in enumerate(rows, start=1):
         cells = [f"{column.heading} {column.cell(row)}" for column in _COLUMNS]
         trust = row.summary.trust
-        words = [*cells, f"of {_of(row)}", f"trust {trust.level}{': ' if trust.reasons else ''}{_reasons(row)}"]
+        words = [*cells, f"served by {_of(row)}", f"trust {trust.level}{': ' if trust.reasons else ''}{_reasons(row)}"]
         first, *others = wrap(row.title, room)
         lines.append(Text(f"{number:>{_ROW_WIDTH - 1}} {first}", style="bold"))
         lines += [Text(indent + part) for part in (*others, *wrap(" · ".join(words), room))]
@@ -107,20 +109,20 @@ def _reasons(row: _Row) -> str:
 
 
 def _of(row: _Row) -> str:
-    """Say what it is a number of; where the repeats differ the reason says it."""
+    """Name what served it; if the repeats differ, the reason lists them."""
     measures = {result.measures for result in row.measured if result.repeat in row.summary.counted}
     measures = measures or {result.measures for result in row.measured}
     return measures.pop().words if len(measures) == 1 else ServedBy.MIXED.words
 
 
 def _below(row: _Row, width: int) -> list[str]:
-    """Give the rate of each repeat, or of very many from where to where they go, and what there is to say of single ones."""
+    """Give the rate of each repeat, or the range of very many, and remarks on single ones."""
     rates = shown_rates(row.summary, row.measured)
     if len(rates) <= _MOST_RATES:
         lines = wrap(f"{len(rates)} repeats: {' · '.join(rates)} {row.unit.label}", width)
     else:
         lines = [f"{len(rates)} repeats: {_ends(_head(row).range, row.unit)} {row.unit.label}"]
-    return [*lines, *(part for said in told(row.summary, row.measured) for part in wrap(said, width))]
+    return [*lines, *(part for remark in remarks(row.summary, row.measured) for part in wrap(remark, width))]
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------

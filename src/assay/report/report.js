@@ -1,5 +1,5 @@
 "use strict";
-// Draws each figure from the specification that stands beside it, when it is first to be seen; sorts tables; opens what a
+// Draws each figure from the specification next to it, when it first becomes visible; sorts tables; opens what a
 // link leads to. Nothing is loaded: the loader refuses.
 (() => {
   const refuse = { load: () => Promise.reject(new Error("this page loads nothing")), sanitize: () => Promise.reject(new Error("no links")) };

@@ -1,4 +1,4 @@
-"""How are numbers of rows written, and which rows of the table is a finding about?"""
+"""Format row numbers, and find the rows of a finding."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,12 +17,12 @@ def rows_words(rows: Sequence[int], prefix: str = "", *, most: int = _MOST_RANGE
         else:
             ranges.append([row])
     others = sum(len(each) for each in ranges[most:])
-    told = ", ".join(f"{each[0]}" if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in ranges[:most])
-    return f"{prefix}{told} and {others} more" if others else f"{prefix}{told}"
+    text = ", ".join(f"{each[0]}" if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in ranges[:most])
+    return f"{prefix}{text} and {others} more" if others else f"{prefix}{text}"
 
 
 def where_words(document: Document, rows: Collection[int], *, most: int = _MOST_RANGES) -> str:
-    """Say where results stand in the table: `row 1`, `rows 1-3`; of repeats `rows 1; 2, 3 (repeat 3)`.
+    """Format the rows of results in the table: `row 1`, `rows 1-3`; of repeats `rows 1; 2, 3 (repeat 3)`.
 
     Args:
         document: The run.
@@ -41,12 +41,12 @@ def where_words(document: Document, rows: Collection[int], *, most: int = _MOST_
     for row, some in repeats.items():
         every = some >= set(document.summaries[row - 1].repeats)
         alike.setdefault(() if every else tuple(sorted(some)), []).append(row)
-    told = [
+    parts = [
         rows_words(same) + (f" (repeat{'s' if len(some) > 1 else ''} {_from_one(some)})" if some else "")
         for some, same in sorted(alike.items(), key=lambda pair: min(pair[1]))[:most]
     ]
     more = f" and {len(alike) - most} more" if len(alike) > most else ""
-    return f"row{'s' if len(repeats) > 1 else ''} {'; '.join(told)}{more}"
+    return f"row{'s' if len(repeats) > 1 else ''} {'; '.join(parts)}{more}"
 
 
 def _from_one(repeats: Collection[int]) -> str:

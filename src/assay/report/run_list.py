@@ -1,13 +1,12 @@
-"""How does a list of runs read: two lines a run on a narrow terminal, one on a wide one and in a pipe.
+"""Lay out a list of runs: two lines per run on a narrow terminal, one on a wide one and in a pipe.
 
     RUN                                            NAME      TAGS
       LOAD          TARGET            WHEN          RATE        TRUST           STATE
     20261121T210058Z-random-read-45b625c7          baseline  nvme old
       random-read   /mnt/scr…/data    Nov 21 21:00  8,233 IOPS   7 yes 2 weak    exit 3
 
-Columns are as wide as what is in them; where a terminal is too narrow the target gives way first, in its middle, then the
-load. No word is wrapped, and no id shortened. What is as usual (sealed, exit code 0, the user's own) is
-not said.
+Columns are as wide as their texts; on a narrow terminal the target is shortened first, in its middle, then the load. No
+word is wrapped, and no id shortened. The usual state (sealed, exit code 0, the user's own) is not printed.
 """
 
 import datetime as dt
@@ -23,7 +22,7 @@ _GAP = "  "
 _INDENT = "  "
 _ELLIPSIS = "…"
 _LEAST_CELLS = 5
-"""To which a column is shortened: beside the longest id, name and tags then fit into 80 columns."""
+"""Width to which columns are shortened, so that id, name and tags fit into 80 columns."""
 _MOST_CELLS = 120
 """To which it is in any case: one load with a name of megabytes is to widen no other line."""
 _SHORTENED = ("TARGET", "LOAD", "TAGS", "NAME", "RATE", "STATE")
@@ -31,7 +30,7 @@ _SHORTENED = ("TARGET", "LOAD", "TAGS", "NAME", "RATE", "STATE")
 _OF_RUN = ("RUN", "NAME", "TAGS")
 _OF_WORK = ("LOAD", "TARGET", "WHEN", "RATE", "TRUST", "STATE")
 _STORAGE = ("storage", "virtual_disk", "server", "unknown")
-"""Of what a rate is without being said."""
+"""What served a rate that is printed without a note."""
 
 
 def lines(found: Sequence[RunSummary], width: int | None, now: dt.datetime) -> Iterator[str]:
@@ -78,7 +77,7 @@ def _cells(run: RunSummary, now: dt.datetime) -> dict[str, str]:
 
 
 def when(utc: str, now: dt.datetime) -> str:
-    """Say when something was, in local time: as `ls -l` does, with the time of day or else the year."""
+    """Format a local time as `ls -l` does: with the time of day or else the year."""
     if not utc:
         return ""
     began = dt.datetime.fromisoformat(utc).astimezone()

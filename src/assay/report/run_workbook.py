@@ -1,4 +1,4 @@
-"""A run as a workbook: what a person looks at first, then every column of the results, the intervals, findings and facts."""
+"""Write a run as a workbook: a summary first, then all columns, intervals, findings and facts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +9,7 @@ from assay.analysis.record import RunRecord
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_sheets import CLIENTS
 from assay.report.limited_by import limit_words
-from assay.report.numbers import headline, rate_interval
-from assay.report.page.told_numbers import user_latency
+from assay.report.numbers import headline, rate_interval, user_latency
 from assay.report.sections import fact_value
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
 from assay.report.titles import titles_of

@@ -1,4 +1,4 @@
-"""The parts of the page that record how the run was made: marks, preparation, environment, Plan; and its plain tables.
+"""Write the parts of the page on how the run was made: marks, preparation, environment, Plan; and plain tables.
 
 Every function escapes what it is given and returns HTML.
 """
@@ -33,11 +33,11 @@ def marks(document: Document) -> str:
 
 
 def solo_shares(document: Document) -> str:
-    """List what was left of the rate of each job that worked beside others."""
+    """List the share that each job kept of its rate alone while other jobs ran."""
     if not document.solo_shares:
         return ""
     shown = facts_markup(share_words.COLUMNS, map(share_words.row, document.solo_shares), "Share of the rate alone")
-    return f'<section aria-labelledby="solo"><h2 id="solo">Beside others</h2>{shown}</section>'
+    return f'<section aria-labelledby="solo"><h2 id="solo">Concurrent jobs</h2>{shown}</section>'
 
 
 def preparation(run: RunRecord) -> str:

@@ -1,16 +1,16 @@
-"""What is left of a rate beside other work, in words."""
+"""Describe the share of its rate that a job keeps while others run."""
 
 from assay.results import SoloShare
 from assay.units import ABSENT
 from assay.verdicts import TrustLevel
 
 _FROM = {
-    "windows": "of both windows",
+    "windows": "from both windows",
     "range": "range of two repeats",
-    "welch": "of the repeats",
-    "ranks": "of the repeats",
+    "welch": "from the repeats",
+    "ranks": "from the repeats",
 }
-COLUMNS = ("Beside others", "Alone", "Share of alone", "95 % interval", "Beside", "Trust")
+COLUMNS = ("With others", "Alone", "Share of alone", "95 % interval", "Others", "Trust")
 
 
 def row(share: SoloShare) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def row(share: SoloShare) -> tuple[str, ...]:
         share.solo,
         f"{_percent(share.share)} %",
         ends_words(share),
-        beside_words(share),
+        concurrent_words(share),
         share.trust.value,
     )
 
@@ -36,14 +36,13 @@ def ends_words(share: SoloShare) -> str:
 def line(share: SoloShare) -> str:
     """Write one share in a line."""
     doubt = "" if share.trust is TrustLevel.YES else f"; trust: {share.trust.value}"
-    return (
-        f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends_words(share)}), {beside_words(share)}{doubt}"
-    )
+    ends = ends_words(share)
+    return f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends}), {concurrent_words(share)}{doubt}"
 
 
-def beside_words(share: SoloShare) -> str:
-    """Say beside what it worked, and what the two had in common."""
-    return f"beside {share.beside}, {share.shared.words}" if share.beside else share.shared.words
+def concurrent_words(share: SoloShare) -> str:
+    """Describe the concurrent job, and what both share."""
+    return f"with {share.beside}, {share.shared.words}" if share.beside else share.shared.words
 
 
 def _percent(share: float) -> str:

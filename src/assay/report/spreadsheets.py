@@ -1,4 +1,4 @@
-"""A run as plain tables, for spreadsheets and data frames: its results, their rates and latencies over time, and its marks.
+"""Write a run as plain tables for spreadsheets and data frames: results, series over time, and marks.
 
 `results` has a row a result, `over_time` a row a result and interval of its phase, stalls included, `marks` a row a mark and
 result, and `summaries`, where anything was measured twice, a row a result over its repeats. A run of several clients has
@@ -130,7 +130,7 @@ _OF_MARK: Mapping[str, pl.DataType] = {
 
 
 def _ends(column: str, of: Callable[[Summary], RepeatedNumber | None]) -> dict[str, _SummaryColumn]:
-    """Give the columns of a number: the typical value and the ends of its interval; `{}` in the name stands for the end."""
+    """Build the columns of a number: typical value and ends of its interval; `{}` in the name is replaced by the end."""
     scale = MIB if column.endswith("mib_per_s") else 1
 
     def value(summary: Summary) -> float | None:

@@ -1,6 +1,6 @@
-"""What draws: vl-convert, or the words that say how to get it.
+"""Load vl-convert, which draws figures, or explain how to install it.
 
-It belongs to the extra `report`, because it is an 84 MB wheel that a machine that only measures does not need. Who asks for
+It is part of the extra `report`, because it is an 84 MB wheel that a machine that only measures does not need. Who asks for
 it gets it here, so that there is one message and one exit code, and a page whose JavaScript is kept does without it.
 """
 

@@ -1,4 +1,4 @@
-"""The map of a surface of two sides: file size by record size, the ratio as colour with its per cents in the cell.
+"""Draw the map of a surface of two sides: file size by record size, the ratio as colour and per cent.
 
 Colours are of what is significant among all cells; a cell that is not is blank with a dot, one that does not count is grey.
 A line between two cells is a cliff: the rate of a side changes there. On axes of log2, the usual ones of sizes, every cell
@@ -231,14 +231,17 @@ def _cliff_rules(surface: ComparedSurface, boxes: _Boxes, x: vl.X, y: vl.Y) -> I
     """Draw a line where a side falls or climbs, between the two cells."""
     upright, level = [], []
     for cliff in surface.cliffs:
-        told = {"side": cliff.side, "told": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times"}
+        by_text = {
+            "side": cliff.side,
+            "words": f"{cliff.side} {format_number(max(cliff.factor, 1 / cliff.factor))} times",
+        }
         if cliff.along == RECORD:
             top, bottom = boxes.of_file[cliff.at_bytes]
-            upright.append(told | {"left": boxes.of_record[cliff.to_bytes][0], "top": top, "bottom": bottom})
+            upright.append(by_text | {"left": boxes.of_record[cliff.to_bytes][0], "top": top, "bottom": bottom})
         elif cliff.along == FILE:
             left, right = boxes.of_record[cliff.at_bytes]
-            level.append(told | {"top": boxes.of_file[cliff.to_bytes][0], "left": left, "right": right})
-    tooltip = [vl.Tooltip("told:N", title="cliff")]
+            level.append(by_text | {"top": boxes.of_file[cliff.to_bytes][0], "left": left, "right": right})
+    tooltip = [vl.Tooltip("words:N", title="cliff")]
     for rows, second in ((upright, {"y2": "bottom:Q"}), (level, {"x2": "right:Q"})):
         if rows:
             rule = vl.Chart(records(rows)).mark_rule(color=theme.INK, strokeWidth=2.5)

@@ -1,11 +1,11 @@
-"""A surface of two sides in a terminal of 80 columns, and what there is to say of it.
+"""Print a surface of two sides within 80 columns, and describe it.
 
     write: B / A in per cents, file sizes down, record sizes across
               4K   8K  16K  32K  64K  all
        64K   +31  +28  +12    .   -9  +14
         1M   +30 |+27    .    x   -8  +11
 
-`.` is not significant, `x` does not count, `?` is to be checked; `|` and `-` stand where the rate of a side falls off a
+`.` is not significant, `x` does not count, `?` is to be checked; `|` and `-` mark where the rate of a side falls off a
 cliff. From twice on a ratio is a factor (`x2.4`). Numbers of fewer than three runs are in no way shown to last: `~`.
 """
 
@@ -147,24 +147,24 @@ def _legend(surface: ComparedSurface) -> str:
 
 
 def surface_sentences(surface: ComparedSurface, effect: float) -> Iterator[str]:
-    """Say what the surface says."""
-    yield f"{_mean_told(surface.whole)}."
+    """Describe the surface."""
+    yield f"{_mean_text(surface.whole)}."
     for region in surface.regions:
-        yield f"Region {region.name}: {_mean_told(region)}."
+        yield f"Region {region.name}: {_mean_text(region)}."
     if surface.weighted is not None:
         yield (
             f"Weighted by file sizes: B / A {surface.weighted.ratio:.3f}{_ends(surface.weighted.interval)}; the rows have"
             f" {format_share(surface.weighted.covered)} of the files."
         )
     yield from _never_worse(surface, effect)
-    yield from _crossovers_told(surface.crossovers)
-    yield from _cliffs_told(surface.cliffs)
-    yield from _again_told(surface.again)
-    yield from _odd_told(surface)
+    yield from _crossovers_text(surface.crossovers)
+    yield from _cliffs_text(surface.cliffs)
+    yield from _again_text(surface.again)
+    yield from _odd_text(surface)
     yield from _left_out(surface.cells)
 
 
-def _mean_told(mean: MeanOfCells) -> str:
+def _mean_text(mean: MeanOfCells) -> str:
     if mean.ratio is None or mean.median_ratio is None:
         return "no cell counts"
     tested = "" if mean.interval is not None else ", of fewer than three runs of a side: shown to last by nothing"
@@ -198,11 +198,11 @@ def _never_worse(surface: ComparedSurface, effect: float) -> Iterator[str]:
         case ClaimState.CONTRADICTED:
             yield f"{words}: contradicted by {len(claim.against)} of {claim.cells} cells, {against}."
         case ClaimState.OPEN:
-            yield f"{words}: open, {len(claim.open)} of {claim.cells} cells do not show it yet; more runs would tell."
+            yield f"{words}: open, {len(claim.open)} of {claim.cells} cells do not show it yet; more runs are needed."
 
 
-def _crossovers_told(crossovers: Sequence[Crossover]) -> Iterator[str]:
-    """Tell the crossovers between two sizes in one sentence, those of the means first."""
+def _crossovers_text(crossovers: Sequence[Crossover]) -> Iterator[str]:
+    """Describe the crossovers between two sizes in one sentence, those of the means first."""
 
     def between(crossover: Crossover) -> tuple[str, str, int, int]:
         return crossover.along, crossover.better_below, crossover.below_bytes, crossover.above_bytes
@@ -229,8 +229,8 @@ def _crossovers_told(crossovers: Sequence[Crossover]) -> Iterator[str]:
         yield f"Crossovers between {len(places) - _MOST_NAMED} more pairs of sizes: --json has them."
 
 
-def _cliffs_told(cliffs: Sequence[Cliff]) -> Iterator[str]:
-    """Tell the cliffs between two sizes in one sentence, the largest first."""
+def _cliffs_text(cliffs: Sequence[Cliff]) -> Iterator[str]:
+    """Describe the cliffs between two sizes in one sentence, the largest first."""
 
     def between(cliff: Cliff) -> tuple[str, int, int]:
         return cliff.along, cliff.from_bytes, cliff.to_bytes
@@ -239,7 +239,7 @@ def _cliffs_told(cliffs: Sequence[Cliff]) -> Iterator[str]:
     places.sort(key=lambda some: -max(_times(cliff) for cliff in some))
     for some in places[:_MOST_NAMED]:
         along, from_bytes, to_bytes = between(some[0])
-        told = []
+        parts = []
         for side in "AB":
             for verb, mine in (
                 ("falls", [c for c in some if c.factor > 1]),
@@ -247,8 +247,8 @@ def _cliffs_told(cliffs: Sequence[Cliff]) -> Iterator[str]:
             ):
                 times = [_times(cliff) for cliff in mine if cliff.side == side]
                 lines = f" in {len(times)} lines, up to" if len(times) > 1 else ""
-                told += [f"{side} {verb}{lines} {format_number(max(times))} times"] if times else []
-        yield f"Cliff from {along}s of {format_size(from_bytes)} to {format_size(to_bytes)}: {', '.join(told)}."
+                parts += [f"{side} {verb}{lines} {format_number(max(times))} times"] if times else []
+        yield f"Cliff from {along}s of {format_size(from_bytes)} to {format_size(to_bytes)}: {', '.join(parts)}."
     if len(places) > _MOST_NAMED:
         yield f"Cliffs between {len(places) - _MOST_NAMED} more pairs of sizes: --json has them."
 
@@ -257,21 +257,21 @@ def _times(cliff: Cliff) -> float:
     return max(cliff.factor, 1 / cliff.factor)
 
 
-def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
-    """Say what became of the cells that stood out among the first runs."""
+def _again_text(again: Sequence[CellAgain]) -> Iterator[str]:
+    """Describe the outcome of measuring outlying cells again."""
     measured = [each for each in again if each.state is not AgainState.NOT_CHECKED]
     if measured:
         confirmed = sum(each.state is AgainState.CONFIRMED for each in measured)
         is_any_not = any(each.state is AgainState.NOT_CONFIRMED for each in measured)
         unconfirmed = "; what was not confirmed is in no mean" if is_any_not else ""
-        told = [
+        parts = [
             f"{_place(each)} ({change(each.first_ratio)} among {change(each.neighbours_ratio)}, alone"
             f" {ABSENT if each.ratio is None else change(each.ratio)} in {each.rounds} rounds:"
             f" {each.state.value.replace('_', ' ')}{'; ' if each.why else ''}{one_line(each.why)})"
             for each in measured
         ]
         yield (
-            f"Measured again by themselves: {confirmed} of {len(measured)} cells confirmed: {', '.join(told)}. The new runs"
+            f"Measured again by themselves: {confirmed} of {len(measured)} cells confirmed: {', '.join(parts)}. The new runs"
             f" count together with the first{unconfirmed}."
         )
     by_reason: dict[str, list[str]] = {}
@@ -282,8 +282,8 @@ def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
         yield f"Not checked: {_named(places)}: {one_line(why)}."
 
 
-def _odd_told(surface: ComparedSurface) -> Iterator[str]:
-    """Name the cells that are to be checked, and say how one is measured again."""
+def _odd_text(surface: ComparedSurface) -> Iterator[str]:
+    """List the cells to check, and how to measure one again."""
     checked = {each.label for each in surface.again if each.state is not AgainState.NOT_CHECKED}
     odd = [
         (cell, f"{_place(cell)} ({change(cell.ratio)} among {change(cell.neighbours_ratio)})")
@@ -293,7 +293,7 @@ def _odd_told(surface: ComparedSurface) -> Iterator[str]:
     if odd:
         first, _ = odd[0]
         yield (
-            f"Check cell{'s' if len(odd) > 1 else ''} {_named([told for _, told in odd])}: far from the cells around. To"
+            f"Check cell{'s' if len(odd) > 1 else ''} {_named([text for _, text in odd])}: far from their neighbours. To"
             " measure one again in turns: assay ab with each side's command for that cell alone (iozone: -s"
             f" {first.file_bytes // KIB}k -r {first.record_bytes // KIB}k in the place of -a)."
         )
@@ -322,7 +322,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def short_size(size_bytes: int) -> str:
-    """Print a size as on an axis: `64K`; four characters where they say it."""
+    """Print a size as on an axis: `64K`; four characters if possible."""
     for factor, letter in ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if size_bytes >= factor:
             return (

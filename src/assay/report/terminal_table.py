@@ -1,7 +1,7 @@
-"""The table in a terminal: a line a result where all columns fit, and in a pipe; else two lines, with the columns that fit.
+"""Lay out the table in a terminal: one line per result if all columns fit, and in a pipe; else two lines per result.
 
-The first of two lines says what it is a number of and whether it is trusted, the second has the numbers. What a narrow
-terminal leaves out, `assay explain RUN ROW` tells.
+The first of two lines has what served the result and its trust, the second has the numbers. `assay explain RUN ROW` prints
+the columns that a narrow terminal leaves out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from assay.report.limited_by import limit_words
+from assay.report.limited_by import marked_limit
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, half_words, headline_rates, is_with_flush, percentile_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
 from assay.results import Cache, LatencyNs, Result
 from assay.units import format_joules, format_ns, format_number, format_percent, format_seconds, format_share
-from assay.verdicts import Confidence, TrustLevel
+from assay.verdicts import TrustLevel
 
 STYLES = {TrustLevel.YES: "green", TrustLevel.WEAK: "magenta", TrustLevel.NO: "yellow"}
 
 _ROW_WIDTH = 3
-_OF_WIDTH = 13
+_SERVED_WIDTH = 13
 _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80
@@ -57,7 +57,7 @@ def table(measured: Sequence[Result], width: int | None, clients: Mapping[str, i
         return [Text("Nothing was measured.", style="bold")]
     titles, columns = titles_of(measured), _columns(measured, clients or {})
     title_width = max(map(cell_len, (*titles, "operation"))) + 2
-    in_full = _ROW_WIDTH + title_width + sum(c.width for c in columns) + 2 + _OF_WIDTH + _TRUST_WIDTH
+    in_full = _ROW_WIDTH + title_width + sum(c.width for c in columns) + 2 + _SERVED_WIDTH + _TRUST_WIDTH
     reasons = max(cell_len(trust_reasons(result)) for result in measured)
     if width is None or in_full + reasons <= width:
         lines = _on_one_line(titles, measured, columns, title_width)
@@ -67,18 +67,18 @@ def table(measured: Sequence[Result], width: int | None, clients: Mapping[str, i
     else:
         lines = _as_lists(titles, measured, columns, width)
     legend = _legend(columns, measured)
-    told = wrap(legend, width) if width else [legend]
-    return [*lines, Text(), *(Text(line, style="dim") for line in told)]
+    text = wrap(legend, width) if width else [legend]
+    return [*lines, Text(), *(Text(line, style="dim") for line in text)]
 
 
 def _on_one_line(
     titles: Sequence[str], measured: Sequence[Result], columns: Sequence[_Column], title_width: int
 ) -> list[Text]:
     heading = " " * _ROW_WIDTH + fill("operation", title_width) + _headings(columns)
-    lines = [Text(f"{heading}  {fill('of', _OF_WIDTH)}trust", style="bold")]
+    lines = [Text(f"{heading}  {fill('served by', _SERVED_WIDTH)}trust", style="bold")]
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
         start = _numbered(row) + fill(title, title_width) + _cells(columns, result)
-        lines.append(_trusted(f"{start}  {fill(result.measures.words, _OF_WIDTH)}", result, None))
+        lines.append(_trusted(f"{start}  {fill(result.measures.words, _SERVED_WIDTH)}", result, None))
     return lines
 
 
@@ -87,14 +87,19 @@ def _on_two_lines(
 ) -> list[Text]:
     longest = max(map(cell_len, titles)) + 1
     title_width = (
-        min(longest, width - _ROW_WIDTH - _OF_WIDTH - _TRUST_WIDTH - 20) if longest > _TITLE_WIDTH else _TITLE_WIDTH
+        min(longest, width - _ROW_WIDTH - _SERVED_WIDTH - _TRUST_WIDTH - 20) if longest > _TITLE_WIDTH else _TITLE_WIDTH
     )
-    heading = " " * _ROW_WIDTH + fill("operation", title_width) + fill("of", _OF_WIDTH) + fill("trust", _TRUST_WIDTH)
+    heading = (
+        " " * _ROW_WIDTH
+        + fill("operation", title_width)
+        + fill("served by", _SERVED_WIDTH)
+        + fill("trust", _TRUST_WIDTH)
+    )
     numbers = (" " * _ROW_WIDTH + _headings(columns)).rstrip()
     lines = [Text(heading.rstrip(), style="bold"), Text(numbers, style="bold")]
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
         start = _numbered(row) + fill(cut(title, title_width - 1), title_width)
-        start += fill(result.measures.words, _OF_WIDTH)
+        start += fill(result.measures.words, _SERVED_WIDTH)
         lines.append(_trusted(start, result, width))
         lines.append(Text((" " * _ROW_WIDTH + _cells(columns, result)).rstrip()))
     return lines
@@ -103,13 +108,13 @@ def _on_two_lines(
 def _as_lists(titles: Sequence[str], measured: Sequence[Result], columns: Sequence[_Column], width: int) -> list[Text]:
     lines = []
     for row, (title, result) in enumerate(zip(titles, measured, strict=True), start=1):
-        told = [f"{column.heading} {text}" for column in columns if (text := column.cell(result))]
-        told += [f"of {result.measures.words}", f"trust {result.trust.level}"]
+        parts = [f"{column.heading} {text}" for column in columns if (text := column.cell(result))]
+        parts += [f"served by {result.measures.words}", f"trust {result.trust.level}"]
         if result.trust.reasons:
-            told[-1] += f": {trust_reasons(result)}"
+            parts[-1] += f": {trust_reasons(result)}"
         first, *others = wrap(title, width - _ROW_WIDTH)
         lines.append(Text(_numbered(row) + first, style="bold"))
-        lines += [Text(" " * _ROW_WIDTH + part) for part in (*others, *wrap(" · ".join(told), width - _ROW_WIDTH))]
+        lines += [Text(" " * _ROW_WIDTH + part) for part in (*others, *wrap(" · ".join(parts), width - _ROW_WIDTH))]
     return lines
 
 
@@ -136,7 +141,7 @@ def _cells(columns: Sequence[_Column], result: Result) -> str:
 
 
 def _that_fit(columns: Sequence[_Column], width: int) -> list[_Column]:
-    """Choose columns, the most wanted first, in the order in which they stand."""
+    """Choose columns, the most wanted first, in their order."""
     room, chosen = width - _ROW_WIDTH, []
     for column in sorted(columns, key=lambda column: _WANTED.index(column.heading)):
         if column.width <= room:
@@ -164,7 +169,7 @@ def _columns(measured: Sequence[Result], clients: Mapping[str, int]) -> list[_Co
 
 
 def _is_only_timed(result: Result) -> bool:
-    """Whether the time that it took is all that another tool says of it."""
+    """Whether the other tool reports nothing but the time."""
     return (
         result.seconds is not None
         and result.iops is None
@@ -206,10 +211,7 @@ def _latency(name: str) -> Callable[[Result], str]:
 
 
 def _limit(result: Result) -> str:
-    words = limit_words(result)
-    return (
-        words + "?" if words and result.limiter and result.limiter.confidence is not Confidence.HIGH else words or "-"
-    )
+    return marked_limit(result, "-")
 
 
 def _joules(name: str) -> Callable[[Result], str]:
@@ -228,7 +230,7 @@ def _share(name: str) -> Callable[[Result], str]:
 
 
 def _cache(result: Result) -> str:
-    """Say what the cache did: condition and hit ratio of reads, or whether writes reached storage."""
+    """Format the cache state: condition and hit ratio of reads, or whether writes reached storage."""
     cache: Cache = result.cache
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
@@ -247,7 +249,7 @@ _ALL = (
     _Column("p99", 8, _latency("p99")),
     _Column("max", 8, lambda result: format_ns(result.latency_ns.max)),
     _Column("CPU/op", 8, lambda result: format_ns(result.cpu_ns_per_op)),
-    _Column("limited by", 19, _limit, is_words=True),
+    _Column("limited by", 20, _limit, is_words=True),
     _Column("cache hit", 16, _cache, is_words=True),
     _Column("cpu", 6, _share("on_cpu")),
     _Column("run", 6, _share("run_delay")),
@@ -281,26 +283,30 @@ _WANTED = (
 
 def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
     shown = {column.heading for column in columns}
-    parts = ["±95 %: of the rate in its window, at 95 % confidence. p50, p99, max: latency, issue to completion."]
+    parts = [
+        "±95 %: half of the 95 % confidence interval of the rate. p50, p99, max: latency from issue to completion."
+    ]
     if _CLIENTS in shown:
-        parts.append("clients: that a row is the sum of.")
+        parts.append("clients: number of clients in the sum.")
     if "resp p99" in shown:
         parts.append("resp: response time, from the scheduled arrival.")
     if any(map(is_with_flush, measured)):
-        parts.append(f"{_FLUSHED}: with the closing flush in the time.")
+        parts.append(f"{_FLUSHED}: the time includes the closing flush.")
     if "limited by" in shown and any(_limit(result).endswith("?") for result in measured):
-        parts.append("?: less than sure.")
+        parts.append("limited by with ?: confidence is not high.")
     if any(
         "?" in cell(each)(result) for cell in (_latency, _response) for each in ("p50", "p99") for result in measured
     ):
-        parts.append("p50 or p99 with ?: its 95 % interval spans more than a factor of 1.5.")
+        parts.append("p50 or p99 with ?: the 95 % interval spans more than a factor of 1.5.")
     if "CPU/op" in shown:
-        parts.append("CPU/op: of all clients together." if _CLIENTS in shown else "CPU/op: of this client.")
+        parts.append(
+            "CPU/op: CPU time of all clients per operation." if _CLIENTS in shown else "CPU/op: CPU time per operation."
+        )
     if "wait" in shown:
         parts.append(
-            "cpu run block idle wait: % of the workers' time on a CPU, ready for one, waiting for a block device, with"
-            " nothing to do by the load's own schedule, other waits."
+            "cpu run block idle wait: % of the workers' time on a CPU, waiting for a CPU, waiting for a block device, idle"
+            " by the load's own schedule, other waits."
         )
     if "cache hit" in shown:
-        parts.append("hit: share of the bytes read that came from memory.")
+        parts.append("cache hit: share of the bytes read that came from memory.")
     return " ".join(parts)

@@ -1,8 +1,8 @@
-"""The report in a terminal: what was measured, what moved it, where it is kept, and last the answer in a few lines.
+"""Print the report in a terminal: results, findings, where the run is kept, and last the answer in a few lines.
 
 The table (terminal_table.py), of several clients that of their sums, and what these are made of; findings below it, each
 once, with the rows that it applies to, and notes in a line; the answer (answer.py) is the last thing on the screen. Nothing
-depends on colour: it only repeats what the words say.
+depends on colour: it repeats the words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from assay.outward import one_line
 from assay.report import mark_words, share_words
 from assay.report.answer import answer
 from assay.report.clients.clients_block import clients_block
-from assay.report.clients.told_sums import clients_by_label
+from assay.report.clients.sum_rows import clients_by_label
 from assay.report.head import Head
 from assay.report.numbers import OPS_PER_S
 from assay.report.repeats_table import repeats_table
@@ -31,7 +31,7 @@ _IN_A_PIPE_COLUMNS = 120
 """At which words are broken where no terminal has a width."""
 _UNBROKEN_COLUMNS = 1_000_000
 """More than any sentence has."""
-_MOST_SAID = 3
+_MOST_SHOWN = 3
 """Sentences of one kind of finding that are printed."""
 _MOST_RANGES = 6
 """Rows, or runs of them, that are named."""
@@ -83,19 +83,19 @@ def render_answer(document: Document, head: Head, console: PlainConsole) -> None
     _print(console, _answer(sums_of(document), head, columns)[1:])
 
 
-def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
-    """Print what stands beside a classic tool's own output, whose numbers it does not repeat.
+def render_stderr_notes(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
+    """Print findings and answer on standard error, next to a classic tool's own output.
 
-    That is findings that say why a number must not be used, the names of the others, where the run is kept, and the answer;
+    These are findings why a result must not be used, the names of the others, where the run is kept, and the answer;
     in the log of a script each in one line.
     """
     document, width, is_log = sums_of(document), _width(console), not console.is_terminal
     lines = clients_block(document, width)
     lines += _findings(document, width, has_notes=False, folded=(WEAK, NOTE), is_log=is_log)
-    told = answer(document, head.load, has_numbers=False)
+    text = answer(document, head.load, has_numbers=False)
     between = [] if is_log else [Text()]
-    said = [" ".join(told)] if is_log else [line for sentence in told for line in wrap(sentence, width)]
-    words = [Text(line, style="bold") for line in said if line]
+    message = [" ".join(text)] if is_log else [line for sentence in text for line in wrap(sentence, width)]
+    words = [Text(line, style="bold") for line in message if line]
     _print(console, [*lines, *between, *_footer(document, html)[1:], *(between if words else []), *words])
 
 
@@ -122,8 +122,8 @@ def _called(document: Document) -> list[tuple[str, str]]:
     """Give what the user calls the run, where that is anything."""
     run = document.run
     tags = f"[{', '.join(run.tags)}]" if run.tags else ""
-    said = "   ".join(part for part in (run.name, tags, run.note) if part)
-    return [("called", said)] if said else []
+    text = "   ".join(part for part in (run.name, tags, run.note) if part)
+    return [("called", text)] if text else []
 
 
 def _pair(key: str, value: str) -> Text:
@@ -143,14 +143,14 @@ def _footer(document: Document, html: Path | None) -> list[Text]:
 
 
 def _shares(document: Document, width: int) -> list[Text]:
-    """Print what was left of the rate of each job that worked beside others."""
+    """Print the share that each job kept of its rate alone while other jobs ran."""
     if not document.solo_shares:
         return []
-    told = (wrap(one_line(share_words.line(share)), width - 2) for share in document.solo_shares)
+    texts = (wrap(one_line(share_words.line(share)), width - 2) for share in document.solo_shares)
     return [
         Text(),
-        Text("beside others", style=_STYLES[NOTE]),
-        *(Text("  " + part) for parts in told for part in parts),
+        Text("concurrent", style=_STYLES[NOTE]),
+        *(Text("  " + part) for parts in texts for part in parts),
     ]
 
 
@@ -158,7 +158,7 @@ def _shares(document: Document, width: int) -> list[Text]:
 
 
 def _marks(document: Document, width: int) -> list[Text]:
-    """Print what was before, during and after each of the user's marks; of those that were found say how many there are."""
+    """Print what was before, during and after each of the user's marks; detected marks are only counted."""
     lines: list[Text] = []
     of_label = mark_words.units(document)
     given = [mark for mark in document.marks if mark.source != DETECTED]
@@ -166,11 +166,11 @@ def _marks(document: Document, width: int) -> list[Text]:
         head = f"{mark.number}  {one_line(mark.label)}, at {mark_words.when(mark)}"
         lines += [Text(), Text.assemble(("mark ", _STYLES[NOTE]), head)]
         for effect in mark.effects:
-            told = f"{effect.result}: {mark_words.effect_words(effect, of_label.get(effect.result, OPS_PER_S))}"
-            lines += [Text("  " + part) for part in wrap(one_line(told), width - 2)]
+            text = f"{effect.result}: {mark_words.effect_words(effect, of_label.get(effect.result, OPS_PER_S))}"
+            lines += [Text("  " + part) for part in wrap(one_line(text), width - 2)]
     if found := len(document.marks) - len(given):
-        told = f"{found} found: 'assay report {document.run.id}' lists them"
-        lines += [Text(), Text.assemble((f"{'marks':<9}", _STYLES[NOTE]), told)] if given else []
+        text = f"{found} found: 'assay report {document.run.id}' lists them"
+        lines += [Text(), Text.assemble((f"{'marks':<9}", _STYLES[NOTE]), text)] if given else []
     return lines
 
 
@@ -190,11 +190,11 @@ def _findings(
             kinds.setdefault((finding.severity, finding.id, finding.cure), []).append(finding)
     lines: list[Text] = []
     for (severity, id_, cure), same in kinds.items():
-        said: dict[str, list[int]] = {}
+        by_text: dict[str, list[int]] = {}
         for finding in same:
-            said.setdefault(finding.text, []).extend(rows[finding])
-        told = _kind(document, (severity, id_, cure), list(said.items()), _UNBROKEN_COLUMNS if is_log else width)
-        lines += [Text("  ").join(Text(line.plain.strip()) for line in told)] if is_log else [Text(), *told]
+            by_text.setdefault(finding.text, []).extend(rows[finding])
+        text = _kind(document, (severity, id_, cure), list(by_text.items()), _UNBROKEN_COLUMNS if is_log else width)
+        lines += [Text("  ").join(Text(line.plain.strip()) for line in text)] if is_log else [Text(), *text]
     found = sorted((finding for finding in rows if finding.severity in folded), key=_by_severity)
     notes = dict.fromkeys(finding.id for finding in found)
     if has_notes or not notes:
@@ -211,25 +211,25 @@ def _by_severity(finding: Finding) -> int:
 def _folded(what: str, notes: Sequence[str], run_id: str, width: int) -> Text:
     """Name findings in one line: they explain numbers, and a command has their words."""
     how = f"'assay show {run_id} --notes'"
-    told = f"{len(notes)}: {how}"
-    if (room := width - 9 - len(told)) > 0:
-        told = f"{len(notes)} ({cut(', '.join(notes), room - 3)}): {how}" if room > _SHORTEST_NAMES else told
-    return Text.assemble((f"{what:<9}", _STYLES[NOTE]), told)
+    text = f"{len(notes)}: {how}"
+    if (room := width - 9 - len(text)) > 0:
+        text = f"{len(notes)} ({cut(', '.join(notes), room - 3)}): {how}" if room > _SHORTEST_NAMES else text
+    return Text.assemble((f"{what:<9}", _STYLES[NOTE]), text)
 
 
-def _kind(document: Document, kind: tuple[str, str, str], said: list[tuple[str, list[int]]], width: int) -> list[Text]:
-    """Print one kind of finding (severity, identifier, cure): where it applies, what it says of each row, what to do."""
+def _kind(document: Document, kind: tuple[str, str, str], parts: list[tuple[str, list[int]]], width: int) -> list[Text]:
+    """Print one kind of finding (severity, identifier, cure): rows, text for each row, cure."""
     severity, id_, cure = kind
-    everywhere = sorted({row for _, rows in said for row in rows})
+    everywhere = sorted({row for _, rows in parts for row in rows})
     where = where_words(document, everywhere, most=_MOST_RANGES) if everywhere else "run"
     lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where}")]
     # Those that concern the most rows.
-    shown = sorted(said, key=lambda pair: -len(pair[1]))[:_MOST_SAID] if len(said) > _MOST_SAID + 1 else said
+    shown = sorted(parts, key=lambda pair: -len(pair[1]))[:_MOST_SHOWN] if len(parts) > _MOST_SHOWN + 1 else parts
     for text, rows in shown:
-        prefix = f"{_numbers(document, rows)}: " if len(said) > 1 and rows else ""
+        prefix = f"{_numbers(document, rows)}: " if len(parts) > 1 and rows else ""
         lines += [Text("  " + part) for part in wrap(prefix + text, width - 2)]
-    if len(shown) < len(said):
-        lines.append(Text(f"  and the like of {len(said) - len(shown)} others: 'assay explain RUN {id_}'"))
+    if len(shown) < len(parts):
+        lines.append(Text(f"  and the like of {len(parts) - len(shown)} others: 'assay explain RUN {id_}'"))
     if cure:
         lines += [Text("  " + part) for part in wrap("→ " + cure, width - 2)]
     return lines

@@ -1,4 +1,4 @@
-"""How Assay's figures look. METHOD 6.1 and 6.2 give the reasons; the eight lessons there are cited where they apply.
+"""Define how Assay's figures look. METHOD 6.1 and 6.2 give the reasons; the eight lessons there are cited where they apply.
 
 Empty cells of a heat map are of the colour of the paper and must mean "no I/O" everywhere (lesson 6): in a dark page the
 paper is dark, few operations are dim and many bright. There each colour here is replaced by its partner in `DARK`, so each
@@ -33,7 +33,7 @@ HEAT_RANGE = ("#b7d6ee", "#82b8dd", "#4292c6", "#08519c", "#08306b")
 """Counts: one hue, light to dark, so that white is nothing (lesson 6). A lone operation must be seen:
 it is the outlier."""
 DIVERGING = ("#762a83", "#af8dc3", "#e7d4e8", "#f4f4f6", "#d9f0d3", "#7fbf7b", "#15692f")
-"""Ratios of B by A: worse is purple, better green, which are told apart without red; no difference is the middle."""
+"""Ratios of B by A: worse is purple, better green, distinguishable without red; no difference is the middle."""
 PERCENTILE_COLOURS = {"p50": "#ffb000", "p99": "#ff6db6"}
 """Never the hue of the map under them (lesson 2)."""
 HALO = "#14181d"
@@ -48,7 +48,7 @@ BUDGET = {
 """Shares of the workers' time: words, fill, ink on the fill."""
 
 SERIES = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
-"""Of lines and bars with names, in order: told apart by lightness and by their names too. METHOD 6.1 allows six."""
+"""Of lines and bars with names, in order: distinguished by lightness and by name. METHOD 6.1 allows six."""
 
 DARK = {
     INK: "#e6e8eb",

@@ -1,4 +1,4 @@
-"""By which names are results told apart from the others of their run? The same in the terminal and on the page."""
+"""Name results uniquely within a run: the same in the terminal and on the page."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from assay.results import Result
 
 
 def titles_of(measured: Sequence[Result]) -> list[str]:
-    """Name results by their phases' titles, each with what else is needed to tell it apart: job, operation, repeat."""
+    """Name results by their phases' titles, each with what makes it unique: job, operation, repeat."""
     jobs, operations, repeats = (defaultdict[tuple[object, ...], set[object]](set) for _ in range(3))
     for result in measured:
         jobs[result.phase, result.repeat].add(result.job)

@@ -1,7 +1,7 @@
-"""The JavaScript that draws the figures of a page: Vega-Lite, by vl-convert.
+"""Load the JavaScript that draws the figures of a page: Vega-Lite, from vl-convert.
 
 It is the same for every report of one vl-convert, and putting it together takes as long as the rest of a report. So it is
-kept in the user's XDG cache folder. Whoever opens the report executes it: a file that somebody else can have written is not
+kept in the user's XDG cache folder. Whoever opens the report executes it: a file that another user can have written is not
 used. Without such a folder, or room in it, it is made anew each time.
 """
 
@@ -21,7 +21,7 @@ _END = "\n/* whole */"
 
 
 def javascript() -> str:
-    """Give a program that sets `window.vegaEmbed`, fit to stand in a script element."""
+    """Give a program that sets `window.vegaEmbed`, safe inside a script element."""
     library = vl_convert()
     name = f"vega-lite-{vega_lite.VERSION}-vl-convert-{library.__version__}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications, as far as Assay's figures need them: data, marks and channels, put together as dictionaries.
+"""Build the Vega-Lite specifications that Assay's figures need: data, marks and channels, as dictionaries.
 
 https://vega.github.io/vega-lite/docs/. Properties keep Vega-Lite's names. Nothing is checked here: tests check each figure
 against Vega-Lite's schema, and a check takes longer than all else of a report.
@@ -40,7 +40,7 @@ class Text(Channel):
 
 
 class Tooltip(Channel):
-    """A line of what is said of the shape under the pointer."""
+    """A line of the tooltip."""
 
 
 class Order(Channel):
@@ -108,7 +108,7 @@ class Chart:
         return self._marked("tick", named)
 
     def encode(self, **channels: Channel | Sequence[Channel] | str) -> "Chart":
-        """Say what channels show; a text is a channel without properties."""
+        """Set what channels show; a text is a channel without properties."""
         made = {name: Channel(shown) if isinstance(shown, str) else shown for name, shown in channels.items()}
         return replace(self, encoding={**(self.encoding or {}), **made})
 

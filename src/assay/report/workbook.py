@@ -1,6 +1,6 @@
-"""A workbook as an .xlsx file: sheets with bold headings that stay in sight, a filter, and columns as wide as their words.
+"""Write a workbook as an .xlsx file: sheets with fixed bold headings, a filter, and fitted columns.
 
-ECMA-376 part 1: the parts of a package (12.3), worksheets (18.3), styles (18.8). Text stands in the cells themselves and is
+ECMA-376 part 1: the parts of a package (12.3), worksheets (18.3), styles (18.8). Text is in the cells themselves and is
 never a formula; what is not known is an empty cell.
 """
 
@@ -17,12 +17,12 @@ from assay.report.worksheet import column_letters, xlsx_cell, xlsx_package
 Cell = str | float | None
 
 MOST_ROWS = (1 << 20) - 1
-"""Of a sheet, beside its headings: more go on a further sheet."""
+"""Most rows of a sheet without its headings; more go to another sheet."""
 _LONGEST_TEXT = 32_767
 _WIDTHS = (8, 60)
 """Least and largest width of a column, in digits."""
 _LOOKED_AT = 200
-"""Rows that say how wide a column is."""
+"""Rows that determine the width of a column."""
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -1,8 +1,8 @@
-"""A worksheet as a file: cells of text and numbers, as BIFF2 (Excel 2.1, what IOzone writes) or as .xlsx.
+"""Write a worksheet as a file: cells of text and numbers, as BIFF2 (Excel 2.1, what IOzone writes) or as .xlsx.
 
 BIFF2 is a stream of records: two bytes number, two bytes length, then the content (OpenOffice's documentation of the
 Excel file format, 3.1 and 5). Readers of .xls know it to this day. An .xlsx is a ZIP archive of a few XML parts
-(ECMA-376 part 1); text stands in the cells themselves.
+(ECMA-376 part 1); text is in the cells themselves.
 """
 
 import io

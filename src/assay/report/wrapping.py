@@ -1,4 +1,4 @@
-"""How is text fitted to a width in cells of a terminal?"""
+"""Fit text to a width in terminal cells."""
 
 import re
 

@@ -1,1 +1,1 @@
-"""A Plan carried out on this machine, and what came of it."""
+"""Run a Plan on this machine, and keep the outcome."""

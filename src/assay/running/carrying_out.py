@@ -31,7 +31,7 @@ class Watch(Protocol):
     """Decides from what happens when a phase can end."""
 
     def hear(self, event: events.Event | None) -> events.Control | None:
-        """One event, or None when time has passed without one; what the engine is to be told, if anything."""
+        """Handle an event, or None when time has passed without one; returns an order for the engine, if any."""
 
 
 class Display(Protocol):
@@ -47,7 +47,7 @@ class Display(Protocol):
         """The run is over; the terminal is free again."""
 
 
-def run_plan(  # noqa: D417 - the rest is what it says
+def run_plan(  # noqa: D417 - the other names are clear
     plan: Plan,
     *,
     runs: Path,
@@ -59,7 +59,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     remarks: Remarks = NOTHING,
     prompts: TextIO | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
-    """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
+    """Execute a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed. Of a run that the
     engine refuses nothing is kept.
@@ -94,9 +94,9 @@ def was_refused(bundle: RunBundle) -> bool:
     return not found.starts and all(_is_refusal(bundle.events(client.name)) for client in found.loads)
 
 
-def _is_refusal(told: Sequence[events.Event]) -> bool:
-    refusals = [event for event in told if isinstance(event, events.Error) and event.errno is None]
-    return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in told)
+def _is_refusal(recorded: Sequence[events.Event]) -> bool:
+    refusals = [event for event in recorded if isinstance(event, events.Error) and event.errno is None]
+    return bool(refusals) and all(isinstance(event, _NOTHING_DONE) for event in recorded)
 
 
 _NOTHING_DONE = events.Hello | events.Warning | events.Error | events.Finished

@@ -1,4 +1,4 @@
-"""Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules.
+"""Remove what a killed run left behind: the marked file sets of a directory, by the engine's own rules.
 
 What clients of a run left in folders of their own in the directory goes with it.
 
@@ -25,7 +25,7 @@ from assay.units import format_names
 
 
 class FolderMark(msgspec.Struct, frozen=True):
-    """What the mark of a set says; unknown fields belong to the engine."""
+    """Content of the mark of a file set; unknown fields are the engine's."""
 
     set: FileSet
 
@@ -34,7 +34,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run.
 
     Raises:
-        InputError: It names a directory that this user may not enter, a run that somebody else made, or one of which all
+        InputError: It names a directory that this user may not enter, a run that another user made, or one of which all
             clients were other machines.
         BundleError: It names neither.
     """
@@ -92,7 +92,7 @@ def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
         is_left = bool(remove_folders((client,)))
         yield f"{client}: left, because Assay did not make it, or it is not empty" if is_left else f"{client}: removed"
     if failures:
-        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above explain why")
 
 
 def _clean_data_folder(directory: Path, *, keep_kept: bool) -> Generator[str, None, list[Path]]:

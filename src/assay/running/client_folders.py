@@ -1,8 +1,8 @@
-"""Where does a client work that has a folder of its own, and who makes and removes that?
+"""Create, choose and remove the folder of a client that works in a folder of its own.
 
 `DIRECTORY/assay-clients/NAME`, so that clients of one storage do not meet in the data folder and its lock. The client
 makes what is not there before its engine starts, and removes it afterwards: only folders that Assay made, which their
-mark says, and only when nothing else is in them. The mark says so for a later run too, where a client died. Nothing
+mark requires, and only if nothing else is in them. The mark is there for a later run too, where a client died. Nothing
 is followed: each folder is opened in the one before it, and one that is a link, or that other users can write to, is
 refused.
 """
@@ -29,7 +29,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSING: Final = frozenset({errno.ENOENT, errno.EEXIST, errno.ESTALE})
 """What a folder on shared storage gives while another client makes or removes it, or this one remembers it as it was."""
 _PATIENCE_S: Final = 30.0
-"""Longer than the 20 s for which sshfs keeps what it knows of a folder."""
+"""Longer than the 20 s for which sshfs caches a folder."""
 _FIRST_WAIT_S: Final = 0.01
 _LONGEST_WAIT_S: Final = 1.0
 
@@ -166,7 +166,7 @@ def _check_own(folder: int, path: Path, user: User | None) -> None:
 
 
 def _is_whose_new_files_are(folder: int, owner: int) -> bool:
-    """Whether what this user makes belongs to `owner`, as on a network file system that knows root by another name."""
+    """Whether what this user makes belongs to `owner`, as on a network file system that maps root to another user."""
     name = f".assay-owner-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(

@@ -1,10 +1,10 @@
-"""Find the engine, start it with a Plan, and follow what it says.
+"""Find the engine, start it with a Plan, and follow its events.
 
 The engine's standard output is the bundle's own stream of events: what it has written is on record even if this process is
 killed, and this process reads along as any other reader would. Control lines go down its standard input; when that ends,
 the engine stops its load, removes what is not to be kept, and leaves.
 
-An engine whose I/O hangs (state D) cannot be killed. This process never waits for it without end: it says so, and a
+An engine whose I/O hangs (state D) cannot be killed. This process never waits for it without end: it warns, and a
 second Ctrl-C leaves the engine behind.
 """
 
@@ -39,13 +39,13 @@ from assay.targets import directories
 POLL_S = 0.02
 """How often the stream is looked at: the longest that a phase waits for its start beyond the lead time."""
 HELLO_WAIT_S = 30.0
-"""An engine says hello within milliseconds; after this long, what was started is no engine."""
+"""An engine sends hello within milliseconds; after this time, the program is not an engine."""
 PATIENCE_S = 10.0
-"""So long after a stop the engine may be silent before the user hears why."""
+"""Time after a stop that the engine may be silent before the user is informed."""
 KILL_WAIT_S = 3.0
 """A killed process is gone at once, unless the kernel holds it in an I/O."""
 STOPPING = "stopping"
-"""Identifier of what is said here of an engine that is to end, or is silent."""
+"""Identifier of warnings about an engine that is to end, or is silent."""
 _LOOK_S = 1.0
 """Time between two looks at what a silent engine waits for."""
 UNRECORDED = 4
@@ -56,7 +56,7 @@ _NEW = 0o666
 
 
 def find_engine() -> Path:
-    """Find `assay-engine`: by $ASSAY_ENGINE, beside this interpreter, or on PATH; raises RunError if it is nowhere."""
+    """Find `assay-engine`: by $ASSAY_ENGINE, next to this interpreter, or on PATH; raises RunError if it is nowhere."""
     named = os.environ.get("ASSAY_ENGINE")
     if named:
         if not Path(named).is_file():
@@ -64,17 +64,17 @@ def find_engine() -> Path:
         if why := _is_of_others(Path(named).resolve()):
             raise RunError(f"$ASSAY_ENGINE is '{named}', and is not started: {why}; unset it or name assay-engine")
         return Path(named)
-    beside = Path(sys.executable).with_name("assay-engine")
-    if beside.is_file():
-        return beside
+    sibling = Path(sys.executable).with_name("assay-engine")
+    if sibling.is_file():
+        return sibling
     found = shutil.which("assay-engine")
     if found is None:
-        raise RunError("assay-engine was not found beside this Python or on PATH; install the wheel 'assay-engine'")
+        raise RunError("assay-engine was not found next to this Python or on PATH; install the wheel 'assay-engine'")
     return Path(found)
 
 
 def _is_of_others(program: Path) -> str:
-    """Say whether somebody can have changed a program who cannot change Assay itself; empty: nobody can."""
+    """Describe how another user could have changed the program; empty: impossible."""
     for file in (Path(__file__).resolve(), program):
         try:
             check_own(file)
@@ -167,7 +167,7 @@ class EngineProcess:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            return  # it has ended; its stream says why, or follow() does
+            return  # it has ended; its stream has the reason, or follow() raises
 
     def send(self, control: events.Control) -> None:
         """Send one control line."""
@@ -176,11 +176,11 @@ class EngineProcess:
     def follow(self, stops: Stops) -> Iterator[events.Event | None]:
         """Yield events as they come and None whenever there is nothing new, until the engine has ended.
 
-        Stops are passed on: the first asks the engine to stop, the second kills it. What the user should hear about
+        Stops are passed on: the first asks the engine to stop, the second kills it. What the user should know about
         that comes as a Warning between the engine's own events.
 
         Raises:
-            RunError: The engine ended without saying so, or wrote what is not an event.
+            RunError: The engine ended without a final event, or wrote what is not an event.
             Interrupted: A second stop ended it, or left it behind.
         """
         finished = is_lost = False
@@ -238,16 +238,16 @@ class EngineProcess:
             stream.truncate(offset)
 
     def _obituary(self) -> str:
-        said = " ".join(_last_lines(self._log))
+        text = " ".join(_last_lines(self._log))
         code = self._process.returncode
         if code == UNRECORDED:
             return (
                 f"{self._stream.parent}: no more events could be written there, so the run was stopped. "
-                "Make room, or keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
+                "Make room, or keep runs in another place with --runs DIR or $ASSAY_RUNS"
             )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        said = f": {said}" if said else ""
-        return f"{self._program} {how} before it was done{said}{self._cure}"
+        text = f": {text}" if text else ""
+        return f"{self._program} {how} before it was done{text}{self._cure}"
 
     def kill(self) -> None:
         """End it and what it started at once; its data set stays behind for `assay clean`."""
@@ -256,7 +256,7 @@ class EngineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     def abandonment(self) -> str:
-        """Say what is left behind when even killing does not end it."""
+        """Describe what remains if even killing does not end it."""
         return (
             f"assay-engine (process {self.pid}) was killed but does not end: it waits for storage that does not answer. "
             f"It is left behind and ends when the storage answers{self._cure}"
@@ -309,17 +309,17 @@ def _appended(path: Path) -> Iterator[int]:
 
 
 class _Ending:
-    """Watches over the end that the user asked for, and over an engine that says nothing."""
+    """Watches the end that the user asked for, and a silent engine."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", stops: Stops) -> None:
         self._process = process
         self._stops = stops
         self._begun_s = time.monotonic()
         self._has_spoken = False
-        self._heard_s = self._looked_s = self._begun_s
+        self._last_event_s = self._looked_s = self._begun_s
         self._stopped_s: float | None = None
         self._killed_s: float | None = None
-        self._has_said_why = False
+        self._has_given_reason = False
 
     @property
     def was_killed(self) -> bool:
@@ -330,15 +330,15 @@ class _Ending:
         """Take note of a sign of life. Intervals go on while workers hang: once a stop came, they are none."""
         self._has_spoken = True
         if self._stopped_s is None or not isinstance(event, events.Interval):
-            self._heard_s = time.monotonic()
-            self._has_said_why = False
+            self._last_event_s = time.monotonic()
+            self._has_given_reason = False
 
     def act(self, engine: EngineProcess) -> str:
-        """Pass stops on, and say what the user should know; raises Interrupted or RunError to give the engine up."""
+        """Pass stops on, and warn the user; raises Interrupted or RunError to give the engine up."""
         now = time.monotonic()
         if not self._has_spoken and now - self._begun_s > HELLO_WAIT_S:
             engine.kill()
-            raise RunError(f"{find_engine()} did not say hello within {HELLO_WAIT_S:g} s; is it assay-engine?")
+            raise RunError(f"{find_engine()} sent no hello within {HELLO_WAIT_S:g} s; is it assay-engine?")
         if self._killed_s is not None:
             if now - self._killed_s > KILL_WAIT_S:
                 raise Interrupted(engine.abandonment())
@@ -349,29 +349,29 @@ class _Ending:
             return ""
         if self._stops.count and self._stopped_s is None:
             engine.send(events.StopRun())
-            self._stopped_s = self._heard_s = now
-            self._has_said_why = False
+            self._stopped_s = self._last_event_s = now
+            self._has_given_reason = False
             return "stopping: the load ends and its data is removed. Ctrl-C again ends at once and leaves the data"
-        if not self._has_said_why and now > max(self._heard_s + PATIENCE_S, self._looked_s + _LOOK_S):
+        if not self._has_given_reason and now > max(self._last_event_s + PATIENCE_S, self._looked_s + _LOOK_S):
             self._looked_s = now
-            said = self._why_silent(engine.pid)
-            self._has_said_why = bool(said)
-            return said
+            text = self._why_silent(engine.pid)
+            self._has_given_reason = bool(text)
+            return text
         return ""
 
     def _why_silent(self, pid: int) -> str:
-        """Say why, once a stop came; before that only of storage that hangs, or a stopped engine: a load may be silent."""
+        """Report the reason after a stop; before that only hanging storage or a stopped engine: a load may be silent."""
         states = _thread_states(pid)
         waiting, is_stopped = states.count("D"), "T" in states
-        said = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
+        text = f"assay-engine (process {pid}) has sent no event for {PATIENCE_S:g} s"
         if waiting:
             threads = "thread waits" if waiting == 1 else "threads wait"
-            said += f": {waiting} {threads} for storage that does not answer (state D)"
+            text += f": {waiting} {threads} for storage that does not answer (state D)"
         elif is_stopped:
-            said += f": somebody stopped it (state T). 'kill -CONT {pid}' lets it go on"
+            text += f": somebody stopped it (state T). 'kill -CONT {pid}' lets it go on"
         if self._stopped_s is not None:
-            return f"{said}. Ctrl-C again kills it"
-        return said if waiting or is_stopped else ""
+            return f"{text}. Ctrl-C again kills it"
+        return text if waiting or is_stopped else ""
 
 
 def _thread_states(pid: int) -> list[str]:
@@ -398,7 +398,7 @@ def _last_lines(log: Path) -> list[str]:
 
 
 def run_quietly(plan: Plan) -> list[events.Event]:
-    """Carry out a Plan without timed phases and return all events.
+    """Execute a Plan without timed phases and return all events.
 
     Raises:
         RunError: With the engine's own words.
@@ -427,7 +427,7 @@ def raise_engine_error(seen: list[events.Event]) -> None:
 
 
 def raise_stop(seen: list[events.Event], stops: Stops) -> None:
-    """Raise what a stream says that ended by a stop."""
+    """Raise the error of a stream that ended by a stop."""
     if stops.count:
         raise Interrupted("stopped; what was measured until then is kept")
     if any(isinstance(event, events.Finished) and event.outcome is events.Outcome.STOPPED for event in seen):
@@ -462,4 +462,4 @@ def capabilities(*targets: Target, user: User | None = None) -> events.Hello:
                     "install the same version of both"
                 )
             return event
-    raise RunError(f"{find_engine()} did not say hello; is it assay-engine?")
+    raise RunError(f"{find_engine()} sent no hello; is it assay-engine?")

@@ -1,4 +1,4 @@
-"""What the start of a phase may wait for: other runs, by a semaphore, or a line of input.
+"""Wait before the start of a phase: for other runs, by a semaphore, or for a line of input.
 
 Several runs on one machine begin a phase together by a set of System V semaphores, one a phase, each as high as there are
 runs. Before the phase each run takes one of its semaphore and waits until it is at zero: until all have come. What a run
@@ -56,7 +56,7 @@ def wait(phase: Phase, stops: Stops, prompts: TextIO) -> None:
     Args:
         phase: About to start.
         stops: Those of the user.
-        prompts: Where it is said that a line is waited for.
+        prompts: Stream for the prompt before a line of input.
 
     Raises:
         RunError: its gate cannot be waited for.

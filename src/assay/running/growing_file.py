@@ -1,4 +1,4 @@
-"""A file that another process writes, read along line by line."""
+"""Read a file that another process writes, line by line."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ class GrowingFile:
     """Reads whole lines of a file that grows."""
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
-        """Take a file at its start, which is closed elsewhere. `path` is for what is said of it."""
+        """Take a file at its start, which the caller closes. `path` is for messages."""
         self._stream = stream
         self._path = path
         self._partial = b""

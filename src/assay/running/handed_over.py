@@ -1,4 +1,4 @@
-"""What the engine is to read as another user: opened by who starts it, because a run's folder is mostly closed to others."""
+"""Open what the engine reads as another user, because a run's folder is mostly closed to others."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What one thread of this machine shows at most: measured by a run that has the step, kept with its date for the others.
+"""Keep what one thread of this machine reaches at most: measured by a run with that step, and dated.
 
 One file in the user's XDG cache folder, of one machine as it was: another processor or kernel, another number of CPUs that
 may be used, or another version of Assay, and what is kept counts for nothing. Without such a folder, or where somebody else

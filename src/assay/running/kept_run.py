@@ -1,4 +1,4 @@
-"""The frame of every run: its bundle is begun, what measures does its work, and the bundle is sealed however that ends."""
+"""Frame every run: begin its bundle, measure, and seal the bundle however that ends."""
 
 import contextlib
 import sys
@@ -18,13 +18,13 @@ from assay.plan import Plan
 from assay.running.stopping import Stopped, Stops
 
 RUN_ERROR = "run.error"
-"""Fact that says what ended a run early."""
+"""Fact with what ended a run early."""
 
 Work = Callable[[RunBundle, Stops], None]
 """What measures: it raises what ends the run early."""
 
 
-def keep_run(  # noqa: D417 - the rest is what it says
+def keep_run(  # noqa: D417 - the other names are clear
     plan: Plan,
     work: Work,
     *,
@@ -56,7 +56,7 @@ def keep_run(  # noqa: D417 - the rest is what it says
                 named = _take_name(bundle)
                 work(bundle, stops)
             except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
-                error = _as_told(caught)
+                error = _as_assay_error(caught)
             if error is not None and _is_nothing(bundle, was_refused):
                 _give_name_back(bundle, named)
                 bundle.discard()
@@ -74,13 +74,13 @@ def keep_run(  # noqa: D417 - the rest is what it says
 
 
 def _take_name(bundle: RunBundle) -> list[str]:
-    """Let a run alone have its name, and name those that had it; where one cannot be changed both have it, which is said."""
+    """Give a run its name alone, and return the runs that had it; if one cannot be changed, both have it, with a warning."""
     if (name := bundle.remarks.name) is None:
         return []
     try:
         named = take_name(name, bundle.path)
     except AssayError as error:
-        sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
+        sys.stderr.write(f"'{name}' is the name of another run, too, and selects neither: {error}\n")
         return []
     for before in named:
         sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
@@ -90,7 +90,7 @@ def _take_name(bundle: RunBundle) -> list[str]:
 def _give_name_back(bundle: RunBundle, named: Sequence[str]) -> None:
     for before in named:
         change_remarks(
-            bundle.path.parent / before, lambda said: msgspec.structs.replace(said, name=bundle.remarks.name)
+            bundle.path.parent / before, lambda text: msgspec.structs.replace(text, name=bundle.remarks.name)
         )
         sys.stderr.write(f"'{bundle.remarks.name}' is the name of the run {before} again\n")
 
@@ -108,14 +108,14 @@ def _be_able_to_seal() -> None:
     try:
         tables.warm_up()
     except Exception as error:
-        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
+        raise RunError(f"{_as_assay_error(error)}. Nothing was measured") from error
     except BaseException as panic:
         if (text := refusal(panic)) is None:
             raise
         raise RunError(f"{text}. Nothing was measured") from panic
 
 
-def _as_told(caught: BaseException) -> AssayError:
+def _as_assay_error(caught: BaseException) -> AssayError:
     """Give what went wrong as an error with its text and exit code."""
     if isinstance(caught, AssayError):
         return caught
@@ -127,7 +127,7 @@ def _as_told(caught: BaseException) -> AssayError:
 
 
 def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
-    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
+    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, with a warning."""
     try:
         if error is not None:
             bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
@@ -135,7 +135,7 @@ def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
     except (Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
-        unsealed = f"The run could not be sealed: {_as_told(caught)}"
+        unsealed = f"The run could not be sealed: {_as_assay_error(caught)}"
         if bundle.is_gone:
             unsealed = (
                 f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "

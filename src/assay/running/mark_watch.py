@@ -1,4 +1,4 @@
-"""Marks that the user sets from another terminal while a run goes on: who shows the run is told of them."""
+"""Watch for marks that the user sets from another terminal during a run, and show them."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Setting a mark: in which runs, and at which moment of their time?"""
+"""Set a mark: choose the runs, and the moment of their time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,12 +42,12 @@ def mark_now(text: str, run: str | None, runs: Path | None, phase: str | None) -
     """
     moment_ns = first_line().started_ns
     if phase is not None:
-        raise InputError("mark: --phase says what --at counts from; without --at the mark is now")
+        raise InputError("mark: --phase needs --at; without --at the mark is set now")
     place = runs_directory(runs)
     if run is None:
         found = runs_under_way(place)
         if not found:
-            raise InputError(f"mark: no run of yours is under way in {place}. One that is over takes --at")
+            raise InputError(f"mark: you have no active run in {place}. For an ended run use --at")
     else:
         found = (_going_on(resolve(run, place)),)
     marks = [(one, kept_mark(one.t_ns(moment_ns), text, MarkGiven.WHILE_IT_RAN)) for one in found]
@@ -59,7 +59,7 @@ def mark_now(text: str, run: str | None, runs: Path | None, phase: str | None) -
 def _going_on(folder: Path) -> UnderWay:
     found = under_way(folder)
     if found is None:
-        raise InputError(f"mark: {folder.name} is not under way here, or not yours; say when it happened with --at")
+        raise InputError(f"mark: {folder.name} is not active here, or not yours; give the time with --at")
     return found
 
 
@@ -92,7 +92,7 @@ def _seconds(at: str) -> float:
 
 
 def _begun(bundle: "RunBundle", phase: str | None) -> PhaseTime:
-    """Find the start of the phase that is meant."""
+    """Find the start of the selected phase."""
     begun = phase_times(bundle)
     if not begun:
         raise InputError(f"mark: no phase of {bundle.run_id} has begun, so there is nothing to count from")
@@ -100,7 +100,7 @@ def _begun(bundle: "RunBundle", phase: str | None) -> PhaseTime:
     if phase is None and len(begun) == 1:
         return begun[0]
     if phase is None:
-        raise InputError(f"mark: {bundle.run_id} has {len(begun)} phases; say which with --phase: {', '.join(names)}")
+        raise InputError(f"mark: {bundle.run_id} has {len(begun)} phases; give one with --phase: {', '.join(names)}")
     if phase not in names:
         raise InputError(f"mark: --phase {phase}: there is none that began; there are: {', '.join(names)}")
     return begun[names.index(phase)]

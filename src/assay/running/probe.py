@@ -1,4 +1,4 @@
-"""How fast does a directory take data? Asked before a run whose size nobody named.
+"""Measure how fast a directory takes data, before a run without a given size.
 
 The time to lay the data out is what bounds its size on slow storage, so a small file is laid out first and timed.
 """
@@ -44,5 +44,5 @@ def _lay_out(room: Room, size_bytes: int, user: str | None) -> float:
         if isinstance(event, events.Prepared):
             return event.bytes / max(event.seconds, 1e-6)
     raise RunError(
-        f"{room.directory}: the engine did not say how fast it writes there; 'assay doctor' looks for the cause"
+        f"{room.directory}: the engine did not report how fast it writes there; 'assay doctor' looks for the cause"
     )

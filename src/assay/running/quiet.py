@@ -1,6 +1,6 @@
-"""Is the machine at rest before it measures? One that works for others gives numbers that are not usable.
+"""Check that the machine is idle before it measures: on a busy machine results are not usable.
 
-It is at rest where others leave a load what its numbers are judged by: a tenth of the CPUs, and of the time of the devices.
+It is idle if others leave a load what its results are assessed by: a tenth of the CPUs, and of the time of the devices.
 """
 
 import time
@@ -47,7 +47,7 @@ def busy_words(directory: Path, *, look: Look = how_busy) -> tuple[str, ...]:
 def wait_for_rest(
     directories: Iterable[Path],
     most_s: float,
-    tell: Callable[[str], None],
+    warn: Callable[[str], None],
     progress: Callable[[str], None],
     *,
     look: Look = how_busy,
@@ -58,7 +58,7 @@ def wait_for_rest(
     Args:
         directories: Those that are measured: their devices are looked at.
         most_s: How long at most.
-        tell: Prints a line that stays.
+        warn: Prints a line that stays.
         progress: Prints how far it is.
         look: Looks at the machine for some seconds.
         clock: Gives the time in seconds.
@@ -71,7 +71,7 @@ def wait_for_rest(
         if at_rest >= _QUIET_LOOKS:
             return True
         if waited_s >= most_s:
-            tell(f"still busy after {waited_s:.0f} s: {words or 'it was a moment ago'}; it is measured all the same")
+            warn(f"still busy after {waited_s:.0f} s: {words or 'it was a moment ago'}; it is measured all the same")
             return False
         progress(f"waiting for a machine at rest, {waited_s:.0f} of {most_s:.0f} s: busy {words or 'nothing now'}")
 

@@ -1,4 +1,4 @@
-"""How the user ends a run: Ctrl-C, TERM and HUP.
+"""Handle the signals that end a run: Ctrl-C, TERM and HUP.
 
 Where nothing has to be put in order, a signal ends the program at once by way of `Stopped`. While an engine runs, or a
 bundle is being sealed, `Stops` only counts the signals, and whoever is in charge acts on the count: the first asks the
@@ -26,7 +26,7 @@ def end_on_signals() -> None:
     sys.unraisablehook = _come_again
     signal.signal(_AGAIN, _raise)
     for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells say so for children in the background
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells ignore it for children in the background
             signal.signal(number, _raise)
 
 

@@ -1,6 +1,6 @@
-"""Does an engine still write to a stream? Its standard output is locked as long as any process has it open.
+"""Find whether an engine still writes to a stream: its standard output is locked while any process has it open.
 
-The lock is one of flock(2), which belongs to what was opened, not to who opened it: the engine has it with its standard
+The lock is one of flock(2), which is of the open file, not of the process: the engine has it with its standard
 output, and the kernel gives it up when the engine has ended, however that was. Where a file system has no locks, nobody is
 known to write.
 """

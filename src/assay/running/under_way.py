@@ -1,4 +1,4 @@
-"""Which runs of this user are under way on this machine, and what does their clock say?
+"""Find the active runs of this user on this machine, and read their clocks.
 
 A run is under way while its engine is: the process that its first event names has the run's own stream open as its standard
 output. One of several clients is under way while the process that leads it holds its Plan. A number that some other process
@@ -64,7 +64,7 @@ def under_way(folder: Path) -> UnderWay | None:
 def _zero_of_one_ns(folder: Path) -> int | None:
     with _stream(folder, files.ALONE) as stream:
         hello = _hello_of(stream)
-        # The engine's standard output: who else has its number writes elsewhere.
+        # The engine's standard output: another process of this number writes to another file.
         if hello is None or not _has_open(f"{hello.engine.pid}/fd/1", os.fstat(stream.fileno())):
             return None
     return hello.clock.monotonic_at_zero_ns

@@ -1,4 +1,4 @@
-"""Who does the work: a user by name or number, for `--user` and for tools that know an option of the kind."""
+"""Choose the user who does the work: by name or number, for `--user` and for tools with such an option."""
 
 import grp
 import pwd
@@ -23,7 +23,7 @@ def user_id(name: str, *, asked_by: str) -> tuple[int, int]:
     """Give the number and the group of a user.
 
     Args:
-        name: A name that the machine knows, or a number.
+        name: A user name of this machine, or a number.
         asked_by: The option, for errors.
 
     Raises:
@@ -55,7 +55,7 @@ def _checked(number: str, asked_by: str) -> int:
 
 
 def as_user(plan: Plan, asked: str | None) -> Plan:
-    """Have a Plan carried out by the user of `--user NAME` or `--user NAME:GROUP`; by nobody else where that is None.
+    """Have a Plan executed by the user of `--user NAME` or `--user NAME:GROUP`; by nobody else where that is None.
 
     Raises:
         InputError: there is no such user, or the Plan names another.

@@ -1,7 +1,7 @@
-"""Say when this process itself waits for storage that does not answer.
+"""Warn when this process itself waits for storage that does not answer.
 
-The engine is watched by `engine.py`. But this process writes too: the run's folder, the report. Where their storage hangs,
-the kernel holds it (state D): it hears no Ctrl-C, and can say nothing by itself. A thread says it.
+`engine.py` watches the engine. But this process writes too: the run's directory and the report. If their storage hangs, the
+kernel blocks this process (state D): it handles no Ctrl-C and can print nothing. A thread prints the warning.
 """
 
 import contextlib
@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PATIENCE_S = 10
-"""Seconds in state D, at each look, after which it is said: a busy disk lets go now and then."""
+"""Seconds in state D, in each sample, before the warning: a busy disk releases the process now and then."""
 _LOOK_S = 1.0
 
 
 @contextlib.contextmanager
-def told(runs: Path) -> Iterator[None]:
-    """While entered, say it when this thread has waited for storage for long.
+def warn_if_blocked(runs: Path) -> Iterator[None]:
+    """Warn while entered when this thread has waited long for storage.
 
     Args:
         runs: Where the run is kept, which is most likely what does not answer.

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records, spread
+from assay.report.axes import Layered, decades_covering, linear_ticks, log_ticks, records, spread
 from assay.units import format_number
 
 COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
@@ -208,7 +208,7 @@ def _bounds(values: Sequence[float], scale: Scale) -> tuple[float, float]:
     if scale is Scale.LINEAR:
         return min(0.0, *values), _HEADROOM * max(*values, 1e-9)
     if scale is Scale.LOG10:
-        return decades_around(min(values), max(values))
+        return decades_covering(min(values), max(values))
     first = math.floor(math.log2(min(values)) + 1e-9)
     return 2.0**first, 2.0 ** max(first + 1, math.ceil(math.log2(max(values)) - 1e-9))
 

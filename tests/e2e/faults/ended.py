@@ -42,7 +42,7 @@ def stop_engine(scene: Scene) -> None:
 
 def go_on_when_said(scene: Scene) -> None:
     """It is said; then somebody lets it go on."""
-    scene.run.wait_for("has said nothing for 10 s")
+    scene.run.wait_for("has sent no event for 10 s")
     os.kill(scene.engine, signal.SIGCONT)
 
 

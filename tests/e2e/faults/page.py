@@ -9,7 +9,7 @@ from e2e.faults.outcome import Outcome
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
 BEGIN = "<!-- Made by `make faults`; do not edit up to the end of the rows. -->\n"
 END = "<!-- The end of the rows. -->\n"
-HEAD = "| fault | kept | said | exit code | left behind | ended |\n| --- | --- | --- | --- | --- | --- |\n"
+HEAD = "| fault | kept | message | exit code | left behind | ended |\n| --- | --- | --- | --- | --- | --- |\n"
 _BAR = "\\|"
 
 

@@ -1,1 +1,1 @@
-"""Surfaces, file size by record size, of two sides held against each other: cells, means, regions and landmarks."""
+"""Compare surfaces, file size by record size, of two sides: cells, means, regions and landmarks."""

@@ -1,9 +1,10 @@
-"""Which cells of a surface differ, and is B anywhere worse by more than what matters?
+"""Find the cells of a surface that differ, and test whether B is worse anywhere by more than what matters.
 
-A cell is the logarithm of the ratio of the medians of its runs. Its variance is moderated by that of all cells of the test
-(`statistics/moderated.py`), as three runs do not tell it; with t = ratio / error there are an interval of the cell alone, a
-p, and a mark after Benjamini and Hochberg over all cells. "Never worse" is held where the lower bounds of all m cells, each
-at 1 - 0.05 / m (Bonferroni), lie above the difference that matters: then all of them hold at once at 95 %.
+A cell is the logarithm of the ratio of the medians of its runs. Its variance is moderated by that of all cells of the
+test (`statistics/moderated.py`), because three runs do not determine it; with t = ratio / error there are an interval of
+the cell alone, a p, and a mark after Benjamini and Hochberg over all cells. "Never worse" is held where the lower bounds
+of all m cells, each at 1 - 0.05 / m (Bonferroni), lie above the difference that matters: then all of them hold at once at
+95 %.
 
 Runs that took turns are compared within their round: the cell is the median of the ratios.
 """
@@ -42,14 +43,14 @@ class CellDifference:
         return self.adjusted_p is not None and self.adjusted_p <= thresholds.FALSE_MARKS
 
     def bounds(self, share: float) -> tuple[float, float] | None:
-        """Give the bounds that a share of what is possible lies below, and above; None: nobody knows."""
+        """Give the bounds that a share of what is possible lies below, and above; None: it is unknown."""
         if self.error is None:
             return None
         half = student_quantile(share, self.freedom) * self.error if self.error else 0.0
         return self.log_ratio - half, self.log_ratio + half
 
     def verdict(self, effect: float) -> ComparisonVerdict:
-        """Judge the cell among all: there is a winner only where it is marked and all its interval is beyond the effect."""
+        """Assess the cell among all: there is a winner only where it is marked and all its interval is beyond the effect."""
         ends = self.bounds(0.5 + thresholds.CONFIDENCE / 2)
         if ends is None:
             return ComparisonVerdict.INDICATIVE
@@ -106,7 +107,7 @@ def _p(log_ratio: float, error: float, freedom: float) -> float:
 
 
 def _raw(cell: CellRuns, rounds: Rounds) -> _Raw | None:
-    """Work out what the runs of a cell say by themselves; None: they are too few."""
+    """Compute the difference of a cell from its own runs; None: too few."""
     apart = [cell.b[other] - cell.a[one] for one, other in rounds if one in cell.a and other in cell.b]
     if len(apart) >= LEAST_PAIRED:
         n = len(apart)
@@ -120,7 +121,7 @@ def _raw(cell: CellRuns, rounds: Rounds) -> _Raw | None:
 
 
 def never_worse(tests: dict[str, CellDifference], effect: float) -> NeverWorse:
-    """Judge the claim that B is in no cell worse than A by more than a share."""
+    """Assess the claim that B is in no cell worse than A by more than a share."""
     # Nothing is worse by all of itself.
     floor, count = math.log(1 - effect) if effect < 1 else -math.inf, len(tests)
     bounds = {label: test.bounds(1 - thresholds.FALSE_MARKS / count) for label, test in tests.items()}

@@ -1,4 +1,4 @@
-"""What do cells of a surface say together: in whole, by row, by column, in a region, by the sizes of the files of people?
+"""Compute means over cells of a surface: all, by row, by column, in a region, weighted by file sizes.
 
 Geometric means of ratios, with an interval that goes by runs (`run_means.py`): cells of one run are no replicates of each
 other, so resampling them would give intervals that are far too narrow.
@@ -79,7 +79,7 @@ class SurveyedCells:
         return run_means([cell.a for cell in cells], [cell.b for cell in cells], weights, self.rounds)
 
     def _family(self, groups: Sequence[tuple[str, int | None, Sequence[CellRuns]]]) -> tuple[MeanOfCells, ...]:
-        """Sum up groups of cells that are looked at together: those that differ stand after Benjamini and Hochberg."""
+        """Sum up groups of cells together, and mark significant ones after Benjamini and Hochberg."""
         means = [self._means(cells) for _, _, cells in groups]
         p = adjusted([_p(each) for each in means])
         return tuple(
@@ -114,7 +114,7 @@ class SurveyedCells:
 
 
 def _p(means: RunMeans | None) -> float:
-    """Give the p of some cells together; 1 where there are too few runs to say anything."""
+    """Give the p of some cells together; 1 if there are too few runs."""
     if means is None or (len(means.pairs) or min(len(means.a), len(means.b))) < _LEAST_RUNS:
         return 1.0
     return 1.0 if means.p is None else means.p

@@ -1,4 +1,4 @@
-"""The runs of each cell of a surface, from the rows of a comparison."""
+"""Collect the runs of each cell of a surface, from the rows of a comparison."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,14 +1,14 @@
-"""Cells that stand out, measured again by themselves: do they still?
+"""Assess outlying cells that were measured again alone.
 
-A cell that lies far from those around it is either so, or was disturbed when it was measured. The runs that tell are new
-ones, of that cell alone and in turns; the first ones have been chosen for how far they lie, and say nothing more. Half of
-the way from the cells around to the first figure, on the logarithm, parts the two: the cell is confirmed where the whole
-95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
+A cell that is far from its neighbours either is so, or was disturbed during its measurement. The deciding runs are
+new ones, of that cell alone and in turns; the first ones were chosen for their distance, and are not used.
+The threshold is half of the way from the neighbours to the first figure, on the logarithm: the cell is confirmed where
+the whole 95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
 
 No run is dropped for it: the new ones count together with the first, and are to be one round more than these, so that the
 median is one of the new where they disagree with the first. Where time or a failure ended them before, it may still be of
-the first, and that is said. Means go by whole runs, so that the first would stay in them as they were: a cell that was not
-confirmed is in no mean.
+the first, with a note. Means go by whole runs, so that the first would stay in them as they were: a cell that
+was not confirmed is in no mean.
 """
 
 import math
@@ -43,7 +43,7 @@ class OddCell:
 
     @property
     def distance(self) -> float:
-        """How far it lies from the cells around, as a logarithm."""
+        """Distance from its neighbours, as a logarithm."""
         return abs(math.log(self.ratio / self.neighbours_ratio))
 
 
@@ -60,7 +60,7 @@ def odd_of(comparison: Comparison) -> list[OddCell]:
 
 
 def rounds_again(rounds: int) -> int:
-    """Say how often a cell is measured again that was measured in so many rounds."""
+    """Return how often a cell is measured again, for the number of rounds."""
     return max(rounds + 1, LEAST_AGAIN)
 
 
@@ -76,8 +76,8 @@ class RoundsAgain:
     """What failed, where it was measured no more for that."""
 
 
-def judged_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
-    """Say what became of a cell.
+def verdict_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
+    """Assess a cell that was measured again.
 
     Args:
         odd: The cell, with what the first runs made of it.
@@ -89,16 +89,16 @@ def judged_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgai
     if row is None or row.ratio is None:
         return not_again(odd, "the new runs have no such number" if row is None else row.reason)
     state = _state(odd, row)
-    return _told(odd, state, rounds.new, row, "; ".join(_beside(state, rounds)))
+    return _result(odd, state, rounds.new, row, "; ".join(_reasons(state, rounds)))
 
 
-def _beside(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
-    """Say what has to be known beside what became of a cell."""
+def _reasons(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
+    """Return remarks on the outcome of a cell."""
     if rounds.ended_by:
         yield f"measured no more after round {rounds.new} of it, because: {rounds.ended_by}"
     if state is AgainState.NOT_CONFIRMED and rounds.new <= rounds.first:
         yield (
-            f"{rounds.new} new rounds are too few beside the {rounds.first} first ones: the cell's own ratio is of all, and"
+            f"{rounds.new} new rounds are too few against the {rounds.first} first ones: the cell's own ratio is of all, and"
             " may still be one of the first"
         )
 
@@ -113,11 +113,11 @@ def _state(odd: OddCell, row: Row) -> AgainState:
 
 
 def not_again(odd: OddCell, why: str) -> CellAgain:
-    """Say of a cell why nothing is known of it beyond the first runs."""
-    return _told(odd, AgainState.NOT_CHECKED, 0, None, why)
+    """Record why a cell was not measured again."""
+    return _result(odd, AgainState.NOT_CHECKED, 0, None, why)
 
 
-def _told(odd: OddCell, state: AgainState, rounds: int, row: Row | None, why: str = "") -> CellAgain:
+def _result(odd: OddCell, state: AgainState, rounds: int, row: Row | None, why: str = "") -> CellAgain:
     return CellAgain(
         label=odd.label,
         file_bytes=odd.file_bytes,
@@ -140,7 +140,7 @@ def unconfirmed_of(again: Mapping[str, Sequence[CellAgain]]) -> dict[str, set[st
 
 
 def with_cells_again(comparison: Comparison, again: Mapping[str, Sequence[CellAgain]]) -> Comparison:
-    """Say on each surface what became of its cells.
+    """Add the outcome of its cells to each surface.
 
     Args:
         comparison: Of all runs, the first and the new.

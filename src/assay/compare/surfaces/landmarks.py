@@ -1,4 +1,4 @@
-"""Where does a surface fall, where do two sides cross, and which cell looks as if it were measured wrongly?
+"""Find where a surface falls, where two sides cross, and which cells look wrongly measured.
 
 cliff       neighbouring cells of one side differ by a factor of 3: a cache that ends, most often
 crossover   B is marked as better at one size and A at a later one, with none marked between: the line between the two
@@ -101,7 +101,7 @@ def crossovers_of_line(along: str, at_bytes: int | None, line: Sequence[Marked])
 
 
 def odd_cells(log_ratios: Grid, effect: float) -> dict[tuple[int, int], float]:
-    """Find the cells that lie far from those around them.
+    """Find the cells that are far from their neighbours.
 
     Args:
         log_ratios: Of the cells that count.
@@ -111,10 +111,10 @@ def odd_cells(log_ratios: Grid, effect: float) -> dict[tuple[int, int], float]:
         Median of the neighbours' logarithms, by file and record size.
     """
     files, records = (sorted({sizes[axis] for sizes in log_ratios}) for axis in (0, 1))
-    around = _neighbours(files, records)
+    neighbours = _neighbours(files, records)
     found = {}
     for sizes, value in log_ratios.items():
-        near = [log_ratios[each] for each in around(sizes) if each in log_ratios]
+        near = [log_ratios[each] for each in neighbours(sizes) if each in log_ratios]
         if len(near) < thresholds.ODD_NEIGHBOURS:
             continue
         middle = median(near)
@@ -129,7 +129,7 @@ def odd_cells(log_ratios: Grid, effect: float) -> dict[tuple[int, int], float]:
 def _neighbours(files: Sequence[int], records: Sequence[int]) -> Callable[[tuple[int, int]], list[tuple[int, int]]]:
     file_at, record_at = ({size: at for at, size in enumerate(sizes)} for sizes in (files, records))
 
-    def around(sizes: tuple[int, int]) -> list[tuple[int, int]]:
+    def neighbours(sizes: tuple[int, int]) -> list[tuple[int, int]]:
         row, column = file_at[sizes[0]], record_at[sizes[1]]
         return [
             (files[i], records[j])
@@ -138,4 +138,4 @@ def _neighbours(files: Sequence[int], records: Sequence[int]) -> Callable[[tuple
             if (i, j) != (row, column)
         ]
 
-    return around
+    return neighbours

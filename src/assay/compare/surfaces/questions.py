@@ -1,4 +1,4 @@
-"""What a user asks of surfaces. Light to import: it is read, and refused, before the libraries are imported that compare."""
+"""Read the options for surfaces. Light to import: options are refused before the comparing libraries are loaded."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Questions:
     regions: Sequence[Region] = ()
     weights: Weights | None = None
     ceiling_bytes_per_s: float | None = None
-    """No storage of this machine is faster; None: nobody says so."""
+    """Rate that no storage of this machine exceeds; None: not given."""
     unconfirmed: Mapping[str, Collection[str]] = field(default_factory=dict)
     """Labels of cells of which some runs were shown to be disturbed, by the side that A is held against: in no mean."""
 

@@ -1,4 +1,4 @@
-"""Which cells does a person mean by `sweet: file<=2M & record<=32K`, and how do their files spread over sizes?"""
+"""Read regions such as `sweet: file<=2M & record<=32K`, and weights of file sizes."""
 
 import math
 import operator
@@ -12,7 +12,7 @@ from assay.units import parse_bytes
 
 MOST_REGIONS: Final = 20
 MOST_WEIGHTS: Final = 200
-_MOST_LETTERS = 200
+_MOST_CHARACTERS = 200
 _BOUND = re.compile(r"\s*(file|record)\s*(<=|>=|<|>|=)\s*([0-9.]+\s*[A-Za-z]*)\s*", re.ASCII)
 _SIGNS: Mapping[str, Callable[[int, int], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
@@ -47,14 +47,14 @@ def parse_region(text: str) -> Region:
     """Read a region.
 
     Raises:
-        InputError: it is none; the text says what one looks like.
+        InputError: it is none; the message explains what one looks like.
     """
     name, colon, bounds = text.partition(":")
-    found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_LETTERS else [None]
+    found = [_BOUND.fullmatch(part) for part in bounds.split("&")] if len(text) <= _MOST_CHARACTERS else [None]
     if not colon or not name.strip() or None in found:
         raise InputError(
-            f"--region '{text[:_MOST_LETTERS]}': such as 'sweet: file<=2M & record<=32K' is wanted: a name, then bounds of"
-            " file and record with <=, <, =, > or >="
+            f"--region '{text[:_MOST_CHARACTERS]}': write a name, then bounds of file and record with <=, <, =, > or >=,"
+            " such as 'sweet: file<=2M & record<=32K'"
         )
     return Region(name.strip(), tuple(SizeBound(one[1], one[2], parse_bytes(one[3])) for one in found if one))
 
@@ -86,7 +86,7 @@ def parse_weights(text: str, where: str) -> Weights:
     """Read weights: `64K:0.5, 1M:0.3, 16M:0.2`, or a line each; shares, per cents or numbers of files.
 
     Raises:
-        InputError: it is none; the text says what they look like.
+        InputError: it is none; the message explains what they look like.
     """
     shares = dict[int, float]()
     for part in _parts(text):

@@ -1,4 +1,4 @@
-"""What is said of a surface, as `assay compare --json` prints it. Rates are in bytes a second, ratios are B by A."""
+"""Define the results on a surface, as `assay compare --json` prints them. Rates are bytes per second, ratios are B by A."""
 
 import enum
 
@@ -18,7 +18,7 @@ class SurfaceCell(Part, frozen=True, kw_only=True):
     runs: tuple[int, int]
     """Of each side, that count."""
     ratio: float | None
-    """Of the medians; null: the two are not comparable, or not to be trusted."""
+    """Of the medians; null: the two are not comparable, or not trusted."""
     interval: tuple[float, float] | None
     """At 95 % confidence, of this cell alone; null: fewer than three runs of a side."""
     p: float | None
@@ -30,7 +30,7 @@ class SurfaceCell(Part, frozen=True, kw_only=True):
     why: str
     """Why it does not count; empty: it does."""
     neighbours_ratio: float | None
-    """Median of the ratios of the cells around it, where this one is far from them: it is to be checked."""
+    """Median of the ratios of its neighbours, if the cell is far from them: it is to be checked."""
 
 
 class Cliff(Part, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class NeverWorse(Part, frozen=True, kw_only=True):
 
 
 class AgainState(enum.StrEnum):
-    """What became of a cell that stood out, when it was measured again."""
+    """Outcome of an outlying cell that was measured again."""
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not_confirmed"
@@ -131,7 +131,7 @@ class AgainState(enum.StrEnum):
 
 
 class CellAgain(Part, frozen=True, kw_only=True):
-    """A cell that stood out among the first runs, and what the new runs of it alone say."""
+    """An outlying cell of the first runs, and the outcome of its new runs."""
 
     label: str
     file_bytes: int
@@ -139,7 +139,7 @@ class CellAgain(Part, frozen=True, kw_only=True):
     first_ratio: float
     """B by A, of the first runs."""
     neighbours_ratio: float
-    """Of the cells around it."""
+    """Of its neighbours."""
     ratio: float | None
     """Of the new runs alone; null: there is none."""
     interval: tuple[float, float] | None
@@ -148,7 +148,7 @@ class CellAgain(Part, frozen=True, kw_only=True):
     """In which it was measured again."""
     state: AgainState
     why: str
-    """Why nobody can say, or what has to be known beside the state; empty: the state says it all."""
+    """Reason or remark; empty: the state is enough."""
 
 
 class ComparedSurface(Part, frozen=True, kw_only=True):
@@ -172,5 +172,5 @@ class ComparedSurface(Part, frozen=True, kw_only=True):
     borrowed_freedom: float | None
     """Degrees of freedom that each cell's variance borrows from the others; null: too few runs."""
     again: tuple[CellAgain, ...] = ()
-    """Cells that stood out among the first runs of `assay ab`, and what became of them. One that was confirmed is to be
+    """Outlying cells of the first runs of `assay ab`, and their outcome. One that was confirmed is to be
     checked no more, and has no `neighbours_ratio`."""

@@ -1,4 +1,4 @@
-"""Which surfaces does a comparison have, and what is there to say of each? METHOD 2.6."""
+"""Find the surfaces of a comparison, and compute their results. METHOD 2.6."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -18,7 +18,7 @@ from assay.verdicts import ComparisonVerdict
 
 
 def with_surfaces(comparison: Comparison, arms: Sequence[Arm], questions: Questions) -> Comparison:
-    """Add what there is to say of the surfaces of every side that is held against the first."""
+    """Add the results on surfaces of every side compared with the first."""
     first, *others = arms
     against = tuple(
         msgspec.structs.replace(

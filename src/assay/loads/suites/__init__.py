@@ -1,7 +1,7 @@
-"""Defined loads by name, load files as data: suites and examples that come with Assay, and those that the user has made.
+"""Find defined loads by name: suites and examples that come with Assay, and those of the user.
 
 A name means what comes with Assay wherever it is that, so that `assay run NAME` is the same load for everybody; a suite of
-the user's of the same name is run by its path, and that is said.
+the user's of the same name is run by its path, with a note.
 """
 
 import difflib
@@ -67,7 +67,7 @@ def read(load: str) -> tuple[str, str]:
 
 
 def choice(load: str) -> str:
-    """Say which is taken where a load that comes with Assay has the name of a file here; empty: there is no choice."""
+    """Describe which load is taken if a load of Assay has the name of a file here; empty: no conflict."""
     if load not in _shipped():
         return ""
     here = next((f"the file here write ./{name}" for name in (load, load + _ENDING) if Path(name).is_file()), None)
@@ -77,8 +77,8 @@ def choice(load: str) -> str:
 
 
 def description(name: str) -> str:
-    """Say what a load is for, in one line."""
-    return native.said(*_named(name)).description
+    """Describe a load in one line."""
+    return native.describe(*_named(name)).description
 
 
 def _examples() -> Traversable:

@@ -1,1 +1,1 @@
-"""A run of several clients, for people: the sums taken to pieces, who was lost, how they started, how their clocks stood."""
+"""Report a run of several clients: shares of the sums, lost clients, starts and clocks."""

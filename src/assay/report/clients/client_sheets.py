@@ -1,4 +1,4 @@
-"""The clients of a run as plain tables beside those of its results: who they were, what each did, when they began.
+"""Write the clients of a run as plain tables: names, results, starts.
 
 `clients` has a row a client, `clients_over_time` a row a client, result and interval on the set's clock, stalls included,
 and `starts` a row a phase and client.

@@ -1,11 +1,11 @@
-"""What is to be said of the clients of a run, beside their rates: who was lost, how they started, how their clocks stood."""
+"""Describe the clients of a run: losses, start skew and clock offsets."""
 
 import statistics
 from collections.abc import Iterator
 
 from assay.analysis.set_views import OBSERVER
 from assay.outward import one_line
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.results import ClientOfRun, Document
 from assay.units import format_names, format_ns, format_number, format_percent, format_seconds
 
@@ -25,7 +25,7 @@ def lost_of(document: Document) -> list[ClientOfRun]:
 
 
 def who_words(document: Document) -> str:
-    """Say how many there are: `4 clients, 1 observer (s1)`."""
+    """Count the clients: `4 clients, 1 observer (s1)`."""
     loads = loads_of(document)
     observers = [client.name for client in document.clients if client.role == OBSERVER]
     words = f"{len(loads):,} client{'s' if len(loads) != 1 else ''}"
@@ -35,7 +35,7 @@ def who_words(document: Document) -> str:
 
 
 def lost_words(document: Document) -> Iterator[str]:
-    """Say who was lost and who was left: `3 of 4 clients since 12.3 s: h3, socket closed`."""
+    """Describe lost and remaining clients: `3 of 4 clients since 12.3 s: h3, socket closed`."""
     loads, lost = loads_of(document), lost_of(document)
     gone = 0
     for client in lost[:_MOST_LOST]:
@@ -55,7 +55,7 @@ def since(client: ClientOfRun) -> str:
 
 
 def starts_words(document: Document) -> str:
-    """Say how far apart the clients began their phases; nothing where it is not known."""
+    """Describe the start skew of the clients; empty if unknown."""
     starts = [start for start in document.starts if len(start.starts) > 1]
     if not starts:
         return ""
@@ -70,7 +70,7 @@ def starts_words(document: Document) -> str:
 
 
 def clocks_words(document: Document) -> str:
-    """Say how far clocks were off, and how well that is known; nothing where none was read."""
+    """Describe the clock offsets and their error bounds; empty if unknown."""
     clocks = [(client.name, client.clock) for client in document.clients if client.clock is not None]
     if not clocks:
         return ""
@@ -87,46 +87,46 @@ def clocks_words(document: Document) -> str:
     return "; ".join(parts)
 
 
-def spread_words(told: ToldSum) -> str:
-    """Say of how many clients a sum is, from whom to whom their rates go, and how even they are."""
-    return ", ".join(filter(None, (f"{told.found.clients:,} clients", range_words(told))))
+def spread_words(row: SumRow) -> str:
+    """Describe a sum: number of clients, range of rates, and balance."""
+    return ", ".join(filter(None, (f"{row.found.clients:,} clients", range_words(row))))
 
 
-def range_words(told: ToldSum) -> str:
-    """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
-    ordered = told.slowest_first
-    if not told.is_sum:
+def range_words(row: SumRow) -> str:
+    """Describe the range of rates of a sum, and their balance; empty if unknown."""
+    ordered = row.slowest_first
+    if not row.is_sum:
         return f"no sum: {NO_SUM}"
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]
     times = f"the slowest {'moved' if slowest.iops else 'did'} nothing"
-    if told.times is not None:
-        times = f"{format_number(told.times)} times"
+    if row.times is not None:
+        times = f"{format_number(row.times)} times"
     return (
-        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times}"
-        f"{jain_words(told, ', ')}"
+        f"{row.rate_text(slowest)} ({slowest.client}) to {row.rate_text(fastest)} {row.unit.label} ({fastest.client}):"
+        f" {times}{jain_words(row, ', ')}"
     )
 
 
-def jain_words(told: ToldSum, before: str = "") -> str:
-    """Say how even the clients of a sum were; nothing where that is not known."""
-    return "" if told.found.jain is None else f"{before}Jain {told.found.jain:.3f}{told.of_operations}"
+def jain_words(row: SumRow, before: str = "") -> str:
+    """Describe the balance of the clients of a sum; empty if unknown."""
+    return "" if row.found.jain is None else f"{before}Jain {row.found.jain:.3f}{row.of_operations}"
 
 
-def straggler_words(told: ToldSum) -> str:
+def straggler_words(row: SumRow) -> str:
     """Name the straggler of a sum with its cause; nothing where there is none."""
-    found = told.found.straggler
+    found = row.found.straggler
     if found is None:
         return ""
     return (
-        f"straggler {found.client}: {format_percent(found.ratio)} % of the median{told.of_operations} of the others;"
+        f"straggler {found.client}: {format_percent(found.ratio)} % of the median{row.of_operations} of the others;"
         f" {found.cause}"
     )
 
 
 def in_short(document: Document) -> str:
-    """Say it in a line of the answer; nothing where one client measured."""
+    """Format a line of the answer; empty for a single client."""
     if not document.clients:
         return ""
     lost, loads = lost_of(document), len(loads_of(document))
@@ -136,15 +136,13 @@ def in_short(document: Document) -> str:
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
         parts.append(f"lost: {format_names(names, 1)}")
-    apart = list(dict.fromkeys(told.row for told in told_sums(document) if not told.is_sum))
+    apart = list(dict.fromkeys(row.row for row in sum_rows(document) if not row.is_sum))
     if apart:
-        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}, for lack of a common time")
+        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}: no common time")
     slow: dict[str, list[int]] = {}
-    for told in told_sums(document):
-        if told.found.straggler is not None and told.row not in (
-            rows := slow.setdefault(told.found.straggler.client, [])
-        ):
-            rows.append(told.row)
+    for row in sum_rows(document):
+        if row.found.straggler is not None and row.row not in (rows := slow.setdefault(row.found.straggler.client, [])):
+            rows.append(row.row)
     if slow:
         named = [f"{client} (row {rows[0]}{' and more' if len(rows) > 1 else ''})" for client, rows in slow.items()]
         parts.append(f"straggler{'s' if len(named) > 1 else ''}: {format_names(named)}")

@@ -16,7 +16,7 @@ from assay.report.clients.client_words import (
     who_words,
 )
 from assay.report.clients.collect_words import collect_words
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.report.row_numbers import where_words
 from assay.report.wrapping import wrap
 from assay.results import Document
@@ -31,36 +31,36 @@ def clients_block(document: Document, width: int) -> list[Text]:
     if not document.clients:
         return []
     lines = [Text(), *_entry("clients", who_words(document), width, style=_STYLE)]
-    for said in lost_words(document):
-        lines += _entry("lost", said, width, style="bold red")
-    for said in collect_words(document):
-        lines += _entry("", said, width)
-    told_of_all = told_sums(document)
-    sums = [told for told in told_of_all if told.is_sum]
+    for text in lost_words(document):
+        lines += _entry("lost", text, width, style="bold red")
+    for text in collect_words(document):
+        lines += _entry("", text, width)
+    all_sums = sum_rows(document)
+    sums = [row for row in all_sums if row.is_sum]
     shown = chosen(sums)
-    for told in shown:
-        repeat = f", repeat {told.result.repeat + 1}" if told.result.repeat else ""
-        lines += _entry(f"row {told.row}", f"{range_words(told)}{repeat}", width)
-        if said := straggler_words(told):
-            lines += _entry("", said, width)
+    for row in shown:
+        repeat = f", repeat {row.result.repeat + 1}" if row.result.repeat else ""
+        lines += _entry(f"row {row.row}", f"{range_words(row)}{repeat}", width)
+        if text := straggler_words(row):
+            lines += _entry("", text, width)
     if len(shown) < len(sums):
         lines += _entry("", f"and {len(sums) - len(shown):,} more sums", width)
-    if apart := [told for told in told_of_all if not told.is_sum]:
+    if apart := [row for row in all_sums if not row.is_sum]:
         lines += _entry("no sum", f"{_rows(document, apart)}: {NO_SUM}", width)
-    for key, said in (("starts", starts_words(document)), ("clocks", clocks_words(document)), ("each", _how(document))):
-        lines += _entry(key, said, width) if said else []
+    for key, text in (("starts", starts_words(document)), ("clocks", clocks_words(document)), ("each", _how(document))):
+        lines += _entry(key, text, width) if text else []
     return lines
 
 
-def chosen(sums: Sequence[ToldSum], most: int = _MOST_SUMS) -> list[ToldSum]:
+def chosen(sums: Sequence[SumRow], most: int = _MOST_SUMS) -> list[SumRow]:
     """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows."""
     ranked = sorted(range(len(sums)), key=lambda i: (sums[i].found.straggler is None, sums[i].found.jain or 0.0))
     return [sums[i] for i in sorted(ranked[:most])]
 
 
-def _rows(document: Document, apart: Sequence[ToldSum]) -> str:
+def _rows(document: Document, apart: Sequence[SumRow]) -> str:
     """Write the rows of the table, with their repeats, that sums are in."""
-    labels = {told.result.label for told in apart}
+    labels = {text.result.label for text in apart}
     sums = sums_of(document)
     return where_words(sums, [row for row, result in enumerate(sums.results, start=1) if result.label in labels])
 
@@ -69,7 +69,7 @@ def _how(document: Document) -> str:
     return f"'assay show {document.run.id} --clients', --client NAME"
 
 
-def _entry(key: str, said: str, width: int, *, style: str = "") -> Iterator[Text]:
-    first, *others = wrap(one_line(said), width - _KEY_WIDTH)
+def _entry(key: str, text: str, width: int, *, style: str = "") -> Iterator[Text]:
+    first, *others = wrap(one_line(text), width - _KEY_WIDTH)
     yield Text.assemble((f"{key:<{_KEY_WIDTH}}", style or "dim"), first)
     yield from (Text(" " * _KEY_WIDTH + line) for line in others)

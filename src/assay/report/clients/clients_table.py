@@ -8,7 +8,7 @@ from rich.text import Text
 from assay.console import PlainConsole
 from assay.outward import one_line
 from assay.report.clients.client_words import lost_words, since, starts_words, who_words
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.report.limited_by import limit_words
 from assay.report.terminal_table import STYLES
 from assay.report.wrapping import cut, fill, wrap
@@ -33,12 +33,12 @@ def clients_table(document: Document, width: int) -> list[Text]:
     """Lay them out, no wider than a terminal."""
     own = {result.label: result for result in document.results if result.client is not None}
     lines = [Text(who_words(document), style="bold")]
-    lines += [Text(part, style="bold red") for said in lost_words(document) for part in wrap(one_line(said), width)]
-    for told in told_sums(document):
-        lines += [Text(), *_of_sum(told, own, width)]
+    lines += [Text(part, style="bold red") for text in lost_words(document) for part in wrap(one_line(text), width)]
+    for row in sum_rows(document):
+        lines += [Text(), *_of_sum(row, own, width)]
     lines += [Text(), *_who_they_are(document.clients, width)]
-    if said := starts_words(document):
-        lines += [Text(), *(Text(part) for part in wrap(f"starts: {said}", width))]
+    if text := starts_words(document):
+        lines += [Text(), *(Text(part) for part in wrap(f"starts: {text}", width))]
     return lines
 
 
@@ -49,32 +49,32 @@ def ends(ordered: Sequence[ClientRate]) -> tuple[Sequence[ClientRate], Sequence[
     return ordered[:SLOWEST], ordered[SLOWEST:-FASTEST], ordered[-FASTEST:]
 
 
-def _of_sum(told: ToldSum, own: dict[str, Result], width: int) -> list[Text]:
-    what = "sum of" if told.is_sum else "no sum, each by itself of"
-    heading = f"row {told.row}  {one_line(told.title)}, {what} {told.found.clients:,} clients"
+def _of_sum(row: SumRow, own: dict[str, Result], width: int) -> list[Text]:
+    what = "sum of" if row.is_sum else "no sum, each by itself of"
+    heading = f"row {row.row}  {one_line(row.title)}, {what} {row.found.clients:,} clients"
     columns = (
         fill("client", _NAME)
-        + f"{told.unit.label:>{_RATE}}{'share':>{_SHARE}}{'by median':>{_SHARE + 2}}  "
+        + f"{row.unit.label:>{_RATE}}{'share':>{_SHARE}}{'by median':>{_SHARE + 2}}  "
         + fill("limited by", _LIMIT)
     )
     lines = [Text(cut(heading, width), style="bold"), Text(cut(columns + "trust", width), style="bold")]
-    slowest, between, fastest = ends(told.slowest_first)
-    lines += [_row(told, rate, own.get(rate.label), width) for rate in slowest]
+    slowest, between, fastest = ends(row.slowest_first)
+    lines += [_row(row, rate, own.get(rate.label), width) for rate in slowest]
     if between:
-        said = f"… {len(between):,} between, {told.told(between[0])} to {told.told(between[-1])} {told.unit.label} …"
-        lines.append(Text(cut(said, width), style="dim"))
-    lines += [_row(told, rate, own.get(rate.label), width) for rate in fastest]
+        text = f"… {len(between):,} between, {row.rate_text(between[0])} to {row.rate_text(between[-1])} {row.unit.label} …"
+        lines.append(Text(cut(text, width), style="dim"))
+    lines += [_row(row, rate, own.get(rate.label), width) for rate in fastest]
     return lines
 
 
-def _row(told: ToldSum, rate: ClientRate, result: Result | None, width: int) -> Text:
-    by_median = told.by_median(rate)
+def _row(row: SumRow, rate: ClientRate, result: Result | None, width: int) -> Text:
+    by_median = row.by_median(rate)
     by = ABSENT if by_median is None else f"{format_percent(by_median)} %"
     share = ABSENT if rate.share is None else f"{format_percent(rate.share)} %"
     limit = (limit_words(result) if result else "") or "-"
     start = (
         fill(cut(rate.client, _NAME - 1), _NAME)
-        + f"{told.told(rate):>{_RATE}}{share:>{_SHARE}}{by:>{_SHARE + 2}}  "
+        + f"{row.rate_text(rate):>{_RATE}}{share:>{_SHARE}}{by:>{_SHARE + 2}}  "
         + fill(cut(limit, _LIMIT - 1), _LIMIT)
     )
     if result is None:
@@ -87,12 +87,12 @@ def _row(told: ToldSum, rate: ClientRate, result: Result | None, width: int) -> 
 
 
 def _lost(client: ClientOfRun, room: int) -> str:
-    """Say when a client was lost, and why where there is room."""
+    """Format when a client was lost, and why if there is room."""
     if client.lost_s is None:
         return "-"
     when = since(client)
-    told = f"{when}, {one_line(client.lost_reason or '')}"
-    return told if cell_len(told) <= room else when
+    text = f"{when}, {one_line(client.lost_reason or '')}"
+    return text if cell_len(text) <= room else when
 
 
 def _who_they_are(clients: Sequence[ClientOfRun], width: int) -> list[Text]:

@@ -1,4 +1,4 @@
-"""How to fetch what lost clients have on their machines, in words that can be typed as they are."""
+"""Format the command that fetches what lost clients have on their machines."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ _SSH, _LOCAL, _JOINED = "ssh", "local", "joined"
 
 
 def collect_words(document: Document) -> Iterator[str]:
-    """Say it; nothing where there is nothing to fetch."""
+    """Describe what can be fetched; empty if nothing."""
     waiting = [client for client in lost_of(document) if not client.is_complete]
     joined = [client for client in waiting if client.reached is not None and client.reached.way == _JOINED]
     others = [client for client in waiting if client not in joined]

@@ -1,4 +1,4 @@
-"""Which record is a result's series in, where several clients measured: that of the set, or its client's own?"""
+"""Find the record that has a result's series, with several clients: the common one, or the client's own."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class OwnRecordings:
         return self._of_set if is_of_all else self._own(result.client or "")
 
     def later_s(self, result: Result) -> float:
-        """Say by how much a client's phase began later than that of the set, on one clock; 0 where that is not known."""
+        """Return how much later a client's phase began than the first one, on one clock; 0 if unknown."""
         if result.client is None or not self._run.members:
             return 0.0
         own = self._own(result.client).phase_of(result)

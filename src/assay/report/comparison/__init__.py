@@ -1,1 +1,1 @@
-"""A comparison as a document: its words, its figures over the runs of all sides, its page and its workbook."""
+"""Write a comparison as a document: text, figures over the runs of all sides, page and workbook."""

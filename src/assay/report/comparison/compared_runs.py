@@ -1,4 +1,4 @@
-"""What the figures of a comparison are drawn from: the sides, and the record of each of their runs."""
+"""Read the runs that the figures of a comparison show."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis.record import RunRecord, read
 from assay.bundle.catalog import open_run
-from assay.bundle.damage import damage_told
+from assay.bundle.damage import report_damage
 from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import counted_of
 from assay.errors import InputError
@@ -27,7 +27,7 @@ class Measurement:
     sample: Sample
     recording: Recording
     counts: bool
-    """Whether it is in the ratio; else it is not to be trusted and left out."""
+    """Whether it is in the ratio; else it is not trusted and left out."""
 
     @property
     def result(self) -> Result:
@@ -60,7 +60,7 @@ class ComparedSide:
 
     @property
     def first(self) -> RunRecord:
-        """The run whose facts stand for the side."""
+        """The run whose facts represent the side."""
         return self.records[0]
 
     def measured(self, label: str) -> list[Measurement]:
@@ -100,7 +100,7 @@ def check_sides(count: int) -> None:
     """Refuse more sides than figures can show; raises InputError."""
     if count > MOST_SIDES:
         raise InputError(
-            f"compare: figures tell {MOST_SIDES} sides apart, and these are {count}. Compare fewer at a time."
+            f"compare: figures can show {MOST_SIDES} sides, and these are {count}. Compare fewer at a time."
         )
 
 
@@ -112,10 +112,10 @@ def read_sides(
     Args:
         arms: The sides.
         runs: Where runs are kept.
-        on_run: Told before each run that is read: its number from 1, and how many there are.
+        on_run: Called before each run is read, with its number from 1 and the count.
 
     Raises:
-        InputError: more sides than can be told apart, or a run is not there any more.
+        InputError: more sides than can be distinguished, or a run is not there any more.
         BundleError: a run is damaged.
     """
     check_sides(len(arms))
@@ -129,7 +129,7 @@ def read_sides(
             on_run(number, count)
             if run.id not in known:
                 bundle = open_run(run.bundle, runs)
-                with damage_told(bundle.path):
+                with report_damage(bundle.path):
                     known[run.id] = read(bundle)
         sides.append(side_of(place, arm, [known[run.id] for run in chosen]))
     return tuple(sides)
@@ -147,13 +147,13 @@ def shared_labels(sides: Sequence[ComparedSide]) -> list[str]:
     return [label for label in first if all(label in other for other in others)]
 
 
-def left_out_told(sides: Sequence[ComparedSide], label: str) -> str:
-    """Say which runs a figure does not show, and which it shows although they are not to be trusted."""
+def left_out_note(sides: Sequence[ComparedSide], label: str) -> str:
+    """Describe which runs a figure omits, and which of the shown runs are not trusted."""
     few = [(side.letter, len(side.measured(label)), len(side.samples(label))) for side in sides]
-    told = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
-    text = f" Of the runs the first: {', '.join(told)}." if told else ""
+    parts = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
+    text = f" Of the runs the first: {', '.join(parts)}." if parts else ""
     doubtful = any(one.counts and not one.sample.is_usable for side in sides for one in side.measured(label))
-    return text + (" Not all of these runs are to be trusted: the values say which." if doubtful else "")
+    return text + (" Some of these runs are not trusted: the table of values marks them." if doubtful else "")
 
 
 def title_of(sides: Sequence[ComparedSide], label: str) -> str:

@@ -1,4 +1,4 @@
-"""All figures of a comparison: what the page shows and `assay compare --charts` writes."""
+"""Draw all figures of a comparison, for the page and for `assay compare --charts`."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file, in the look of a run's report: answer, differences, verdicts, pictures, values, facts."""
+"""Write a comparison as one HTML file: answer, differences, verdicts, figures, values, facts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +12,15 @@ from assay.report.comparison import comparison_figures as figures
 from assay.report.comparison.compared_runs import ComparedSide, shared_labels, title_of
 from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.value_tables import facts_table, values_table
-from assay.report.comparison.verdict_tiles import tiles, verdict_told
+from assay.report.comparison.verdict_tiles import tiles, verdict_text
 from assay.report.comparison_text import (
     IN_BLOCKS,
     caveats,
-    clients_told,
-    foreign_told,
+    clients_text,
+    foreign_text,
     gate_words,
     is_in_blocks,
-    mean_told,
+    mean_text,
     together_words,
 )
 from assay.report.figure import Table
@@ -85,19 +85,19 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
     names = " and ".join(markup(side.name) for side in sides[1:])
     lines = [f"<h1>{names} against {markup(sides[0].name)}</h1>"]
     for against, side in zip(comparison.against, sides[1:], strict=True):
-        said = [*answer_lines(comparison, against, side.letter), *mean_told(against)]
-        said += [f"Tested: {tested}."] if (tested := together_words(comparison)) else []
-        of_clients = clients_told(comparison, against)
+        parts = [*answer_lines(comparison, against, side.letter), *mean_text(against)]
+        parts += [f"Tested: {tested}."] if (tested := together_words(comparison)) else []
+        of_clients = clients_text(comparison, against)
         warned = [
             *([f"Clients: {of_clients}."] if of_clients else ()),
-            *([f"{foreign_told(against)}."] if against.foreign else ()),
+            *([f"{foreign_text(against)}."] if against.foreign else ()),
             *([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()),
             *caveats(against),
         ]
         lines.append(
             '<div class="verdict">'
             + (f"<p><strong>{markup(side.name)}</strong></p>" if len(sides) > 2 else "")
-            + "".join(f"<p>{markup(line)}</p>" for line in said)
+            + "".join(f"<p>{markup(line)}</p>" for line in parts)
             + "".join(f'<p class="warn">{markup(line)}</p>' for line in warned)
             + "</div>"
         )
@@ -110,20 +110,20 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
 
 
 def _of_side(side: ComparedSide) -> str:
-    """Say what a side is: how many runs, when, by which command lines."""
-    told = [document.run for document in side.arm.documents]
-    commands = list(dict.fromkeys(run.command for run in told))
+    """Describe a side: number of runs, dates, command lines."""
+    parts = [document.run for document in side.arm.documents]
+    commands = list(dict.fromkeys(run.command for run in parts))
     shown = ", ".join(f"<code>{markup(command)}</code>" for command in commands[:_MOST_COMMANDS])
     more = f" and {len(commands) - _MOST_COMMANDS} other command lines" if len(commands) > _MOST_COMMANDS else ""
     began = [began_utc(document) or "at an unknown time" for document in side.arm.documents]
     when = " to ".join(dict.fromkeys((began[0], began[-1])))
-    return f'<p class="muted">{markup(side.name)}: {_runs(told)}, started {markup(when)}. {shown}{more}</p>'
+    return f'<p class="muted">{markup(side.name)}: {_runs(parts)}, started {markup(when)}. {shown}{more}</p>'
 
 
-def _runs(told: Sequence[Run]) -> str:
-    repeats = {run.repeats for run in told}
-    words = "1 run" if len(told) == 1 else f"{len(told)} runs"
-    each = "" if len(told) == 1 else " each"
+def _runs(parts: Sequence[Run]) -> str:
+    repeats = {run.repeats for run in parts}
+    words = "1 run" if len(parts) == 1 else f"{len(parts)} runs"
+    each = "" if len(parts) == 1 else " each"
     return words if repeats == {1} else f"{words} of {' or '.join(map(str, sorted(repeats)))} repeats{each}"
 
 
@@ -185,8 +185,8 @@ def _results(
         parts.append(f"<p>{'Nothing over time is recorded of what other tools did' if is_any else _NO_RESULT}.</p>")
     for number, label in enumerate(labels):
         shown = "".join(figure_markup(figure) for figure in figures.result_figures(sides, labels, number))
-        told = "; ".join(
-            f"{f'{side.letter}: ' if len(sides) > 2 else ''}{markup(row.metric)} {_factor(row)}, {verdict_told(row)}"
+        text = "; ".join(
+            f"{f'{side.letter}: ' if len(sides) > 2 else ''}{markup(row.metric)} {_factor(row)}, {verdict_text(row)}"
             for side, against in zip(sides[1:], comparison.against, strict=True)
             for row in against.rows
             if row.label == label
@@ -194,7 +194,7 @@ def _results(
         is_open = " open" if number < _MOST_OPEN else ""
         parts.append(
             f'<details class="card" id="{anchors[label]}"{is_open}><summary><h3>{number + 1}. '
-            f'{markup(title_of(sides, label))}</h3> <span class="brief">{told}</span></summary>'
+            f'{markup(title_of(sides, label))}</h3> <span class="brief">{text}</span></summary>'
             f'<p class="where">{markup(label)}</p><div class="figures">{shown or _UNDRAWN}</div></details>'
         )
     left = len(shared_labels(sides)) - len(labels)

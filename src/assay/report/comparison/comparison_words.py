@@ -1,4 +1,4 @@
-"""The answer of a comparison in sentences: what is better by how much, or why nothing can be said."""
+"""Format the answer of a comparison: what is better by how much, or why there is no answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _SIDE = re.compile(r"^B (?=is |has )|(?<=, )B (?=of )")
 
 
 def answer_lines(comparison: Comparison, against: Against, letter: str) -> Iterator[str]:
-    """Say what a side is, held against the first.
+    """Describe a side, compared with the first.
 
     Args:
         comparison: What was compared.
@@ -24,7 +24,7 @@ def answer_lines(comparison: Comparison, against: Against, letter: str) -> Itera
     """
     rows = against.rows
     if not rows:
-        yield f"Nothing can be said of {letter}: no result is of both sides."
+        yield f"{letter} cannot be compared: no result exists on both sides."
         return
     for verdict in _DECIDED:
         decided = [row for row in rows if row.verdict is verdict]
@@ -44,31 +44,31 @@ def answer_lines(comparison: Comparison, against: Against, letter: str) -> Itera
 
 
 def _open(against: Against, rows: Sequence[Row], letter: str) -> Iterator[str]:
-    """Say what nobody can say, and why."""
+    """Describe results without a verdict, and why."""
     unsure = [row for row in rows if row.verdict is ComparisonVerdict.INCONCLUSIVE]
     if unsure:
         needed = [row.runs_needed for row in unsure if row.runs_needed is not None]
-        more = f" About {max(needed)} runs of each side would tell all of them." if needed else ""
+        more = f" About {max(needed)} runs per side are needed for all of them." if needed else ""
         yield f"Open in {_counted(unsure, rows)}: {_named(unsure)}.{more}"
     few = [row for row in rows if row.verdict is ComparisonVerdict.INDICATIVE]
     if few:
         yield (
-            f"No winner can be named in {_counted(few, rows)}: {reason_told(few[0], letter)}. So far: {_named(few)}. An"
+            f"No winner can be named in {_counted(few, rows)}: {reason_text(few[0], letter)}. So far: {_named(few)}. An"
             f" interval takes three runs of each side; {more_runs_words(against)}."
         )
     void = [row for row in rows if row.verdict is ComparisonVerdict.NOT_COMPARABLE]
     if void:
-        reasons = list(dict.fromkeys(reason_told(row, letter) for row in void))
+        reasons = list(dict.fromkeys(reason_text(row, letter) for row in void))
         others = f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
-        yield f"Nothing can be said in {_counted(void, rows)}: {reasons[0]}{others}."
+        yield f"No verdict in {_counted(void, rows)}: {reasons[0]}{others}."
 
 
-def reason_told(row: Row, letter: str) -> str:
+def reason_text(row: Row, letter: str) -> str:
     """Give the reason of a row with the letter of its side."""
     return _SIDE.sub(f"{letter} ", row.reason)
 
 
-def ratio_told(row: Row) -> str:
+def ratio_text(row: Row) -> str:
     """Give the ratio with its interval, or with the range of two runs."""
     if row.ratio is None:
         return "no ratio"
@@ -90,5 +90,5 @@ def _counted(some: Sequence[Row], rows: Sequence[Row]) -> str:
 
 
 def _named(rows: Sequence[Row]) -> str:
-    told = [f"{row.title}, {row.metric}: {ratio_told(row)} times A" for row in rows[:_MOST_NAMED]]
-    return "; ".join(told) + (f"; and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else "")
+    parts = [f"{row.title}, {row.metric}: {ratio_text(row)} times A" for row in rows[:_MOST_NAMED]]
+    return "; ".join(parts) + (f"; and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else "")

@@ -1,4 +1,4 @@
-"""A comparison as a workbook: ratios and verdicts, every value of every run, what differs, and the runs."""
+"""Write a comparison as a workbook: ratios and verdicts, all values, differing facts, runs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from assay.analysis.difference import diff_runs
 from assay.compare.arms import P99, THROUGHPUT, began_utc
 from assay.compare.comparison import Comparison, Row
 from assay.report.comparison.compared_runs import ComparedSide
-from assay.report.comparison.comparison_words import reason_told
+from assay.report.comparison.comparison_words import reason_text
 from assay.report.comparison.value_tables import compared_values, facts_table
 from assay.report.limited_by import limit_words
 from assay.report.verdict import trust_reasons, trust_words
@@ -51,7 +51,7 @@ def _scaled(value: float | None, unit: str) -> tuple[float | None, str]:
 def _summary(comparison: Comparison, sides: Sequence[ComparedSide]) -> Iterator[tuple[Cell, ...]]:
     for side, against in zip(sides[1:], comparison.against, strict=True):
         for row in against.rows:
-            yield (side.letter, row.title, row.metric, *_numbers(row), row.verdict.words, reason_told(row, side.letter))
+            yield (side.letter, row.title, row.metric, *_numbers(row), row.verdict.words, reason_text(row, side.letter))
 
 
 def _numbers(row: Row) -> tuple[Cell, ...]:

@@ -1,4 +1,4 @@
-"""The distribution of latencies of one result, of all sides over each other: a line a side, with a band of its runs.
+"""Draw the latency distribution of one result for all sides: a line per side, with a band of its runs.
 
 A line is of the operations of all runs that count together, merged losslessly; the band goes from the lowest to the highest
 of them, as far as each has operations enough for a percentile. The median of the runs' p99, which is compared,
@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
+from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_note
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.percentile_curve import (
     PERCENTILES,
@@ -46,13 +46,13 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str) -> It
         return
     words = "response time" if series == "response" else "latency"
     together = [_together(one) for one in drawn]
-    told = [row for one in drawn for row in (_together(one), *_of_runs(one, series))]
+    parts = [row for one in drawn for row in (_together(one), *_of_runs(one, series))]
     yield Figure(
         slug=f"{slug}-percentiles",
         title=f"{title}: {words} by percentile",
         caption="How long the fastest share of the operations in the windows took at most, all runs of a side that"
         " count together. Band: from the lowest to the highest of them. Dashed: too few operations for a percentile, up to"
-        " the slowest." + left_out_told(sides, label),
+        " the slowest." + left_out_note(sides, label),
         alt_text=f"Percentiles of the {words} of {title}. "
         + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}" for r in together),
         chart=chart(
@@ -60,12 +60,12 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str) -> It
             [one.side.ink for one in drawn],
             [(one.band, one.side.ink) for one in drawn if one.band],
         ),
-        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(told)),
+        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(parts)),
     )
 
 
 def series_of(sides: Sequence[ComparedSide], label: str) -> str:
-    """Say what is drawn of all: response times where every run has them, else latencies."""
+    """Name what is drawn: response times if every run has them, else latencies."""
     results = [measured.result for side in sides for measured in side.measured(label)]
     return "response" if results and all(result.response_ns for result in results) else "latency"
 

@@ -1,4 +1,4 @@
-"""Throughput over time of one result, of all runs of all sides over each other: a line a run, in the colour of its side.
+"""Draw the throughput of one result over time for all runs: a line per run, in the colour of its side.
 
 The whole phase is drawn, pale outside the window that each number is from. All lines have one number of intervals to a step.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from assay.compare.arms import THROUGHPUT, rate_metric
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, names_above, numeric_csv
-from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
+from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_note
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.timeline import Rates, rates
 from assay.report.numbers import IOPS, MIB_PER_S, OPS_PER_S, RateUnit, rate, span_s
@@ -46,17 +46,17 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
     lines = _lines(sides, label, max(most_steps, _LEAST_STEPS))
     if not lines:
         return
-    told = [_told(line) for line in lines]
+    parts = [_cells(line) for line in lines]
     yield Figure(
         slug=f"{slug}-rates",
         title=f"{title}: throughput over time",
         caption=_caption(sides, lines, label),
         alt_text=f"Throughput of {title} over time, a line a run. "
-        + sentence(f"{name}: {value}, intervals from {low} to {high}" for name, value, low, _, high, *_ in told),
+        + sentence(f"{name}: {value}, intervals from {low} to {high}" for name, value, low, _, high, *_ in parts),
         chart=_chart(sides, lines),
         table=Table(
             ("Run", "Rate of the window", "Lowest interval of the window", "At", "Highest interval", "Window", "Trust"),
-            tuple(told),
+            tuple(parts),
         ),
     )
 
@@ -87,7 +87,7 @@ def _unit(results: Sequence[Result]) -> RateUnit:
     return IOPS if any(map(moves_data, results)) else OPS_PER_S
 
 
-def _told(line: _Line) -> tuple[str, ...]:
+def _cells(line: _Line) -> tuple[str, ...]:
     series, result = line.series, line.measured.result
     value = series.unit.of(result.iops, result.throughput_bytes_per_s)
     name = f"{line.side.letter}, {line.measured.name}"
@@ -110,10 +110,10 @@ def _told(line: _Line) -> tuple[str, ...]:
 def _caption(sides: Sequence[ComparedSide], lines: Sequence[_Line], label: str) -> str:
     text = "A line a run, in the colour of its side; pale: outside the window that its number is from."
     if not all(line.measured.counts for line in lines):
-        text += " Dotted: left out, because it is not to be trusted."
+        text += " Dotted: left out, because it is not trusted."
     if any(line.series.is_gathered for line in lines):
         text += " Each step is the mean over several intervals; the table has the lowest and the highest single one."
-    return text + left_out_told(sides, label)
+    return text + left_out_note(sides, label)
 
 
 def _chart(sides: Sequence[ComparedSide], lines: Sequence[_Line]) -> Layered:
@@ -140,7 +140,7 @@ def _drawn(line: _Line, x: vl.X, y: vl.Y, opacity: float, width: float, *, is_in
         start, end, mean = start[inside], end[inside], mean[inside]
     # The last step needs a second point, or it would have no length.
     data = numeric_csv({"t_s": [*start, *end[-1:]], "rate": [*mean, *mean[-1:]]})
-    name, value, *_ = _told(line)
+    name, value, *_ = _cells(line)
     mark = vl.Chart(data).mark_line(
         interpolate="step-after",
         color=line.side.ink,

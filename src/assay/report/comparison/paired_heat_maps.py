@@ -1,7 +1,7 @@
-"""Latency over time of one result, of each side a map, on one scale: of the run whose rate is the middle one.
+"""Draw the latency of one result over time, a map per side on one scale: of the run with the median rate.
 
 The axes of all maps are the same. Their colours are too where a column is as long in all of them, because a cell counts
-operations; else each map has its own, and says so.
+operations; else each map has its own, and a note.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
     if not chosen:
         return
     maps = cells_alike([latencies for *_, latencies in chosen], most_cells)
-    frame, shares_colours = Frame.around(maps), are_as_long(maps)
+    frame, shares_colours = Frame.covering(maps), are_as_long(maps)
     for (side, measured, latencies), cells in zip(chosen, maps, strict=True):
         lines = {name: quantile_steps(latencies, cells.intervals_per_column, q) for name, q in _LINES.items()}
         own = frame if shares_colours else replace(frame, most=int(cells.count.max()))

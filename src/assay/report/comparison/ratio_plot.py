@@ -1,7 +1,7 @@
-"""The ratio of each number of a side to that of the first, with its interval, around 1 and the band of what does not matter.
+"""Draw the ratio of each result to that of the first side, with its interval and the band of irrelevant differences.
 
-The axis is logarithmic: half as much is as far from 1 as twice as much. Colours repeat what the words say (METHOD 6.1: green
-and purple, which are told apart without red): green better, purple worse, grey all else; of latency less is better.
+The axis is logarithmic: half as much is as far from 1 as twice as much. Colours repeat the words (METHOD 6.1: green
+and purple, distinguishable without red): green better, purple worse, grey all else; of latency less is better.
 """
 
 import math
@@ -13,7 +13,7 @@ from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, records
 from assay.report.by_result import rows as places
-from assay.report.comparison.comparison_words import ratio_told, row_name
+from assay.report.comparison.comparison_words import ratio_text, row_name
 from assay.report.figure import Figure, Table, sentence
 from assay.units import ABSENT
 from assay.verdicts import ComparisonVerdict
@@ -44,20 +44,20 @@ def draw(comparison: Comparison, against: Against, letter: str) -> Iterator[Figu
     for number, first in enumerate(range(0, len(drawn), _ROWS_OF_A_FIGURE), 1):
         some = drawn[first : first + _ROWS_OF_A_FIGURE]
         part = f", part {number}" if len(drawn) > _ROWS_OF_A_FIGURE else ""
-        told = [(row_name(row), *_told(row)) for row in some]
+        parts = [(row_name(row), *_figures(row)) for row in some]
         yield Figure(
             slug=f"ratios-{letter.lower()}" + (f"-{number}" if part else ""),
             title=f"{letter} / A: ratio of each number{part}",
             caption=f"Dot: the ratio. Bar: where it lies with 95 % confidence; dashed: from the least to the largest of two"
             f" runs. Shaded: less than {100 * comparison.effect:g} %, which does not matter. Green: better, purple: worse.",
             alt_text=f"Ratios of {letter} to A. "
-            + sentence(f"{name}: {ratio} ({between}), {verdict}" for name, ratio, between, verdict in told),
+            + sentence(f"{name}: {ratio} ({between}), {verdict}" for name, ratio, between, verdict in parts),
             chart=chart(some, comparison.effect, domain),
-            table=Table(("Number", f"{letter} / A", "95 %", "Verdict"), tuple(told)),
+            table=Table(("Number", f"{letter} / A", "95 %", "Verdict"), tuple(parts)),
         )
 
 
-def _told(row: Row) -> tuple[str, str, str]:
+def _figures(row: Row) -> tuple[str, str, str]:
     ends = row.interval or row.range
     between = f"{ends[0]:.3f} to {ends[1]:.3f}" + ("" if row.interval else ", of two runs") if ends else ABSENT
     return ABSENT if row.ratio is None else f"{row.ratio:.3f}", between, row.verdict.words
@@ -104,11 +104,11 @@ def chart(rows: Sequence[Row], effect: float, domain: tuple[float, float]) -> La
         rule = bars.mark_rule(strokeWidth=3, strokeDash=dash, yOffset=14)
         layers.append(rule.encode(x=vl.X("low:Q", **shared), x2="high:Q", color=colour))
     dots = base.transform_filter("isValid(datum.ratio)").mark_point(filled=True, size=80, opacity=1, yOffset=14)
-    layers.append(dots.encode(x=x, color=colour, tooltip=[vl.Tooltip("name:N"), vl.Tooltip("told:N")]))
+    layers.append(dots.encode(x=x, color=colour, tooltip=[vl.Tooltip("name:N"), vl.Tooltip("words:N")]))
     place: dict[str, Any] = {"align": "left", "baseline": "middle", "x": 2}
     layers.append(base.mark_text(dy=-16, color=theme.INK, **place).encode(text=vl.Text("name:N")))
     words = base.mark_text(dy=-1, fontWeight="bold", **place)
-    layers.append(words.encode(text=vl.Text("told:N"), color=colour))
+    layers.append(words.encode(text=vl.Text("words:N"), color=colour))
     return Layered(layers, _ROW_PX * len(named))
 
 
@@ -117,7 +117,7 @@ def _row(i: int, row: Row) -> dict[str, object]:
     return {
         "row": i,
         "name": row_name(row),
-        "told": f"{ratio_told(row)}, {row.verdict.words}",
+        "words": f"{ratio_text(row)}, {row.verdict.words}",
         "ink": _INKS.get(row.verdict, theme.MUTED_INK),
         "ratio": row.ratio,
         "low": low,

@@ -1,4 +1,4 @@
-"""The tables of a comparison: every value of every run, and the facts of the machines side by side."""
+"""Build the tables of a comparison: all values of all runs, and the facts of the machines side by side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from assay.analysis.difference import NOT_RECORDED
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Sample
 from assay.compare.comparison import Comparison, Row, counted_of
 from assay.report.comparison.compared_runs import ComparedSide, title_of
-from assay.report.comparison_text import value_told
+from assay.report.comparison_text import value_text
 from assay.report.figure import Table
 from assay.report.limited_by import limit_words
 from assay.report.numbers import span_s
@@ -33,7 +33,7 @@ class ComparedValue:
     """In the unit of the row."""
     p99_ns: float | None
     counts: bool
-    """Whether it is in the ratio; else it is not to be trusted and left out."""
+    """Whether it is in the ratio; else it is not trusted and left out."""
 
 
 def compared_values(comparison: Comparison, sides: Sequence[ComparedSide]) -> Iterator[ComparedValue]:
@@ -73,8 +73,8 @@ def _cells(value: ComparedValue) -> tuple[str, ...]:
         value.title,
         value.side.letter,
         value.sample.name,
-        ABSENT if value.rate is None else value_told(value.rate, value.row.unit),
-        ABSENT if value.p99_ns is None else value_told(value.p99_ns, P99.unit),
+        ABSENT if value.rate is None else value_text(value.rate, value.row.unit),
+        ABSENT if value.p99_ns is None else value_text(value.p99_ns, P99.unit),
         "yes" if value.counts else "no",
         result.measures.words,
         f"{result.cache.condition.replace('_', ' ')}, {result.cache.verdict}",

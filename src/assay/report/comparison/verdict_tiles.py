@@ -1,4 +1,4 @@
-"""A tile for each number of a comparison: the ratio, its interval, the verdict, and what the two sides are numbers of."""
+"""Draw a tile per result of a comparison: ratio, interval, verdict, and what served both sides."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from assay.compare.arms import P99, Sample
 from assay.compare.comparison import Row, Side
 from assay.outward import markup
 from assay.report.comparison.compared_runs import ComparedSide
-from assay.report.comparison.comparison_words import reason_told
-from assay.report.comparison_text import value_told
+from assay.report.comparison.comparison_words import reason_text
+from assay.report.comparison_text import value_text
 from assay.report.limited_by import limit_words
 from assay.report.verdict import trust_words
 from assay.units import ABSENT
@@ -40,7 +40,7 @@ def tiles(rows: Sequence[Row], a: ComparedSide, b: ComparedSide, anchors: dict[s
     return f'<div class="tiles">{shown}</div>{more}'
 
 
-def verdict_told(row: Row) -> str:
+def verdict_text(row: Row) -> str:
     """Give the verdict as a word with its colour."""
     word, colour = markup(row.verdict.words), _CLASSES.get(row.verdict)
     return f'<span class="{colour}">{word}</span>' if colour else f"<strong>{word}</strong>"
@@ -50,15 +50,15 @@ def _tile(row: Row, a: ComparedSide, b: ComparedSide, anchors: dict[str, str]) -
     name = markup(f"{row.title}, {row.metric}")
     linked = f'<a href="#{anchors[row.label]}">{name}</a>' if row.label in anchors else name
     ratio = ABSENT if row.ratio is None else f"{row.ratio:.3f}"
-    reason = reason_told(row, b.letter)
+    reason = reason_text(row, b.letter)
     less = '<span class="muted"> · less is better</span>' if row.metric == P99.name else ""
     sides = "".join(
-        f'<p class="small">{side.letter}: {_side(row, told)} · {_state(side.samples(row.label), told)}</p>'
-        for side, told in ((a, row.a), (b, row.b))
+        f'<p class="small">{side.letter}: {_side(row, text)} · {_state(side.samples(row.label), text)}</p>'
+        for side, text in ((a, row.a), (b, row.b))
     )
     return (
         f'<div class="tile"><h3>{linked}</h3><p class="figure">{ratio} <span class="also">{_between(row)}</span></p>'
-        f"<p>{verdict_told(row)}{less}{markup(f': {reason}') if reason else ''}</p>{sides}</div>"
+        f"<p>{verdict_text(row)}{less}{markup(f': {reason}') if reason else ''}</p>{sides}</div>"
     )
 
 
@@ -74,11 +74,11 @@ def _side(row: Row, side: Side) -> str:
     if side.median is None:
         return ABSENT
     count = len(side.values)
-    return f"{markup(value_told(side.median, row.unit))}, " + (f"median of {count}" if count > 1 else "one run")
+    return f"{markup(value_text(side.median, row.unit))}, " + (f"median of {count}" if count > 1 else "one run")
 
 
 def _state(samples: Sequence[Sample], side: Side) -> str:
-    """Say what the numbers of a side are of, what limits them and whether they may be trusted."""
+    """Describe what served a side, what limited it and whether it is trusted."""
     limits = Counter(limit_words(sample.result) for sample in samples if limit_words(sample.result))
     trust = Counter(trust_words(sample.result) for sample in samples)
     parts = [" and ".join(side.measures)]

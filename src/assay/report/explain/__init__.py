@@ -1,1 +1,1 @@
-"""How does one number, one finding or one run explain itself, one level deeper than the table?"""
+"""Explain one result, one finding or one run in detail."""

@@ -10,7 +10,7 @@ from assay.bundle import files
 from assay.bundle.catalog import SEALED, RunSummary, list_runs
 from assay.errors import AssayError
 from assay.report.numbers import headline
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Document
 
 LEAST = 5
@@ -41,7 +41,7 @@ def earlier_rates(document: Document, answer: Callable[[Path], Document]) -> Rat
         except (AssayError, OSError):  # what cannot be read is no run to compare with
             continue
         for result in () if earlier.clients else earlier.results:
-            if stands(result) and (value := headline(result)[0]):
+            if is_usable(result) and (value := headline(result)[0]):
                 rates.setdefault(result.label, []).append(value)
     return rates
 

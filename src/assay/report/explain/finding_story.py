@@ -1,4 +1,4 @@
-"""One finding: what it means, what it said of which rows, and what to do."""
+"""Explain one finding: its meaning, the rows, and the cure."""
 
 from rich.text import Text
 
@@ -18,27 +18,27 @@ def finding_ids(document: Document) -> tuple[str, ...]:
 
 
 def finding_story(document: Document, id_: str, width: int) -> list[Text]:
-    """Tell a finding and each row that it strikes."""
+    """Explain a finding, with each row that has it."""
     page = page_of(id_)
     struck = [*document.findings, *(finding for result in document.results for finding in result.findings)]
     cures = dict.fromkeys(finding.cure for finding in struck if finding.id == id_ and finding.cure)
-    told = [
-        paragraph("finding", [id_, page.meaning if page else "This version has no page for it."], width),
-        *(paragraph("run", [_said(finding)], width) for finding in document.findings if finding.id == id_),
+    parts = [
+        paragraph("finding", [id_, page.meaning if page else "This version has no page about it."], width),
+        *(paragraph("run", [_cause(finding)], width) for finding in document.findings if finding.id == id_),
     ]
     titles = titles_of(document.results)
     for row, (title, result) in enumerate(zip(titles, document.results, strict=True), start=1):
         for finding in result.findings:
             if finding.id == id_:
                 number = rate(*headline(result))
-                told.append(paragraph(f"row {row}", [f"{title}: {number}", _said(finding)], width))
-    told.append(paragraph("cure", cures or ([page.cure] if page else []), width))
+                parts.append(paragraph(f"row {row}", [f"{title}: {number}", _cause(finding)], width))
+    parts.append(paragraph("cure", cures or ([page.cure] if page else []), width))
     if page:
         table = [f"{one.name} = {one.value:g}: {one.meaning}" for one in named(page.turns_on)]
-        told.append(paragraph("judged by", table, width))
-    return [line for lines in told if lines for line in (*lines, Text())]
+        parts.append(paragraph("thresholds", table, width))
+    return [line for lines in parts if lines for line in (*lines, Text())]
 
 
-def _said(finding: Finding) -> str:
+def _cause(finding: Finding) -> str:
     effect = f", effect {format_percent(finding.effect)} %" if finding.effect is not None else ""
     return f"{finding.severity}{effect}: {finding.text}"

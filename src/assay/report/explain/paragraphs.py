@@ -1,4 +1,4 @@
-"""Paragraphs of a story in a terminal: a word in front, what there is to say beside it, within the width."""
+"""Lay out paragraphs in a terminal: a label, then the text, within the width."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from assay.report.wrapping import fill, wrap
 LABEL_WIDTH = 10
 
 
-def paragraph(label: str, said: Iterable[str], width: int) -> list[Text]:
-    """Give the lines of a paragraph: each sentence begins a line of its own; none where nothing is said."""
-    parts = [part for text in said if text for part in wrap(one_line(text), width - LABEL_WIDTH)]
+def paragraph(label: str, texts: Iterable[str], width: int) -> list[Text]:
+    """Return the lines of a paragraph: each text starts a line; none if all are empty."""
+    parts = [part for text in texts if text for part in wrap(one_line(text), width - LABEL_WIDTH)]
     return rows(label, parts)
 
 
 def rows(label: str, parts: Iterable[str]) -> list[Text]:
-    """Give lines that are laid out already beside the word."""
+    """Put lines that are laid out already next to the label."""
     labels = [label]
     return [Text.assemble((fill(labels.pop() if labels else "", LABEL_WIDTH), "bold"), part) for part in parts]
 

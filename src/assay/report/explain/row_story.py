@@ -1,4 +1,4 @@
-"""One number one level deeper: what it is, how it is known, what held it where it is, and what would change it."""
+"""Explain one result: its interval, what served it, what limited it, and how to change it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -44,20 +44,20 @@ from assay.units import (
 from assay.verdicts import ServedBy
 
 _SECOND = 2
-_NOT_TOLD_APART = {
+_NOT_SEPARATED = {
     ServedBy.VIRTUAL_DISK: " (storage or the host's memory, not distinguishable from here)",
     ServedBy.SERVER: " (its storage or its memory, not distinguishable from here)",
 }
 _OF_CHANGES = {
-    "absorbed": "memory took it; no flush is in its time",
-    "device": "the device took it, into a cache that may be volatile; no flush is in its time",
-    "flushed": "its rate waits for storage: synchronous, or with a flush in its time, or direct to a device without a cache",
+    "absorbed": "memory took the writes; the time includes no flush",
+    "device": "the device took the writes, perhaps into a volatile cache; the time includes no flush",
+    "flushed": "writes wait for storage: synchronous, flushed in the time, or direct to a device without a cache",
 }
 _DATE = len("2026-01-01")
 
 
 def row_story(document: Document, run: RunRecord, row: int, width: int, earlier: Sequence[float] = ()) -> list[Text]:
-    """Tell the story of a result.
+    """Explain a result.
 
     Args:
         document: The results of the run.
@@ -69,22 +69,22 @@ def row_story(document: Document, run: RunRecord, row: int, width: int, earlier:
     result, count = document.results[row - 1], len(document.results)
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
     between = _between_runs(document.run.repeats, earlier, is_virtual=is_virtual)
-    told = [
+    parts = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
         *_numbers(result, between, width),
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
-        rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
+        rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["not known for this row"]),
         paragraph("limiter", _limiter(result), width),
         rows("ceilings", _ceilings(document, result)),
         rows("curve", _curve(document, run, row)),
         paragraph("cost", _cost(result), width),
         paragraph("change", _changes(result), width),
         paragraph("notes", _notes(result), width),
-        paragraph("judged by", _thresholds(result), width),
+        paragraph("thresholds", _thresholds(result), width),
     ]
-    return [line for lines in told if lines for line in (*lines, Text())]
+    return [line for lines in parts if lines for line in (*lines, Text())]
 
 
 def _numbers(result: Result, between_runs: str, width: int) -> Iterator[list[Text]]:
@@ -121,21 +121,21 @@ def _between_runs(repeats: int, earlier: Sequence[float], *, is_virtual: bool) -
             f" {format_percent(difference)} % in the median, which is not in the interval"
         )
     of = "one run on a virtual machine" if is_virtual else "one run"
-    return f"{of}: how far runs lie apart is not in it; --repeat 3 measures it"
+    return f"{of}: the interval does not cover differences between runs. Use --repeat 3"
 
 
 def _number(result: Result, between_runs: str) -> Iterator[str]:
-    told, other = rate_words(result), other_unit(result)
+    text, other = rate_words(result), other_unit(result)
     second = other.of(*headline_rates(result))
-    yield told if second is None else f"{told}, or {rate(second, other)}"
+    yield text if second is None else f"{text}, or {rate(second, other)}"
     if is_with_flush(result):
         yield f"without the flush {rate(*window_rate(result))}"
     if result.iops_interval is None:
-        yield "no interval: there are too few intervals of time to tell how well it is known"
+        yield "no confidence interval: too few time intervals"
     else:
         yield (
-            f"95 % interval {interval_words(result)}, from intervals worth"
-            f" {format_number(result.iops_interval.effective)} independent ones"
+            f"95 % interval {interval_words(result)}, from"
+            f" {format_number(result.iops_interval.effective)} independent time intervals"
         )
     if between_runs:
         yield between_runs
@@ -159,11 +159,11 @@ def _steady(result: Result) -> Iterator[str]:
     yield f"{steady.verdict.value.replace('_', ' ')}{window}, by {steady.intervals} intervals"
     for level in steady.before:
         begin_s, end_s = level.window_s
-        yield f"before, {span_s(max(0.0, begin_s), end_s)}: {format_number(level.ratio)} times the rate"
+        yield f"earlier level, {span_s(max(0.0, begin_s), end_s)}: {format_number(level.ratio)} times this rate"
     if steady.trend:
-        yield f"over the window it {'rises' if steady.trend > 0 else 'falls'} by {format_percent(abs(steady.trend))} %"
+        yield f"the rate {'rises' if steady.trend > 0 else 'falls'} by {format_percent(abs(steady.trend))} % over the window"
     if steady.period_s is not None:
-        yield f"it repeats itself every {format_seconds(steady.period_s)}"
+        yield f"the rate is periodic: every {format_seconds(steady.period_s)}"
 
 
 def _committed(result: Result) -> Iterator[str]:
@@ -199,8 +199,8 @@ def _schedule(result: Result) -> Iterator[str]:
     if kept is None:
         return
     verdict = kept.verdict.value.replace("_", " ")
-    yield f"{verdict}: {kept.arrivals:,} arrivals were due at {format_number(kept.rate_per_s)} a second"
-    yield f"{kept.late:,} were issued when the next was due already, {kept.backlog:,} not before the end"
+    yield f"{verdict}: {kept.arrivals:,} arrivals were due at {format_number(kept.rate_per_s)}/s"
+    yield f"{kept.late:,} were issued after the next one was due, {kept.backlog:,} not before the end"
 
 
 def _percentiles(spread: LatencyNs) -> str:
@@ -215,35 +215,36 @@ def _percentiles(spread: LatencyNs) -> str:
     return ", ".join(f"{name} {format_ns(value)}" for name, value in named_values)
 
 
-# -- what it is of, and whether it stands ------------------------------------------------------------------------------
+# -- what served it, and whether it is trusted --------------------------------------------------------------------------
 
 
 def _measures(result: Result) -> Iterator[str]:
     cache = result.cache
-    yield result.measures.words + _NOT_TOLD_APART.get(result.measures, "")
+    yield result.measures.words + _NOT_SEPARATED.get(result.measures, "")
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
         yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{hit_scope(cache)}{how}"
     elif cache.verdict in _OF_CHANGES:
         yield _OF_CHANGES[cache.verdict]
-    yield f"cache asked for: {cache.condition.replace('_', ' ')}"
+    yield f"requested cache state: {cache.condition.replace('_', ' ')}"
     if cache.resident_before is not None or cache.resident_after is not None:
         yield (
-            f"of the set, the page cache held {format_share(cache.resident_before)} before and"
+            f"the page cache held {format_share(cache.resident_before)} of the file set before and"
             f" {format_share(cache.resident_after)} after"
         )
     if result.device_bytes is not None:
-        yield f"operations moved {format_bytes(result.bytes)}, the device {format_bytes(result.device_bytes)} meanwhile"
+        moved = format_bytes(result.device_bytes)
+        yield f"operations moved {format_bytes(result.bytes)}, the device {moved} in the same time"
 
 
 def _trust(result: Result) -> Iterator[str]:
     yield result.trust.level.value
     for finding in result.findings:
         if finding.severity != NOTE:
-            yield _told(finding)
+            yield _finding_text(finding)
 
 
-def _told(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     effect = f" (effect {format_percent(finding.effect)} %)" if finding.effect is not None else ""
     return f"{finding.severity} {finding.id}{effect}: {finding.text}"
 
@@ -254,18 +255,18 @@ def _notes(result: Result) -> Iterator[str]:
             yield f"{finding.id}: {finding.text}"
 
 
-# -- what held it ------------------------------------------------------------------------------------------------------
+# -- what limited it ----------------------------------------------------------------------------------------------------
 
 
 def _limiter(result: Result) -> Iterator[str]:
     found = result.limiter
     if found is None:
-        yield "not judged: a limiter is one of a whole job, and of one that did something"
+        yield "not assessed: only a whole job that did something has a limiter"
         return
-    yield f"{found.verdict.value.replace('_', ' ')}, {found.confidence.value} confidence"
+    yield f"{found.verdict.words}, {found.confidence.value} confidence"
     yield from found.evidence
     if found.headroom is not None:
-        yield f"the next ceiling is {format_number(found.headroom)} times the number"
+        yield f"the next ceiling is {format_number(found.headroom)} times this rate"
 
 
 def _ceilings(document: Document, result: Result) -> list[str]:
@@ -282,10 +283,13 @@ def _ceilings(document: Document, result: Result) -> list[str]:
         unit = MIB_PER_S if moved else OPS_PER_S
         cells.append((f"{name}{of}", rate(unit.of(most, most), unit), f"{format_percent(mine / most):>6} % of it"))
     if known is None or not cells:
-        return ["none known that compare: `assay quick` measures and keeps them"]
+        return ["none known: `assay quick` measures and keeps them"]
     when = "in this run" if known.is_of_this_run else f"on {(known.measured_utc or ABSENT)[:_DATE]}"
-    of_whom = "of one thread of one client" if document.clients else "of one thread here"
-    return [f"{of_whom}, measured {when}, and what share this is:", *aligned(cells, numbers=(1,))]
+    of_whom = "of one thread of one client" if document.clients else "of one thread on this machine"
+    return [
+        f"{of_whom}, measured {when}, and the share of each that this result reached:",
+        *aligned(cells, numbers=(1,)),
+    ]
 
 
 def _curve(document: Document, run: RunRecord, row: int) -> list[str]:
@@ -307,19 +311,19 @@ def _curve(document: Document, run: RunRecord, row: int) -> list[str]:
 def _cost(result: Result) -> Iterator[str]:
     cost = result.efficiency
     known = [
-        ("CPU time of an operation", result.cpu_ns_per_op, format_ns),
-        ("CPU time of a GiB", cost.cpu_seconds_per_gib, format_seconds),
-        ("bytes in a second of CPU time", cost.bytes_per_cpu_second, format_bytes),
-        ("calls that read or write for an operation", cost.calls_per_op, format_number),
-        ("bytes of the device for a byte", cost.device_bytes_per_byte, format_number),
+        ("CPU time per operation", result.cpu_ns_per_op, format_ns),
+        ("CPU time per GiB", cost.cpu_seconds_per_gib, format_seconds),
+        ("bytes per second of CPU time", cost.bytes_per_cpu_second, format_bytes),
+        ("read and write calls per operation", cost.calls_per_op, format_number),
+        ("device bytes per byte", cost.device_bytes_per_byte, format_number),
     ]
     parts = [f"{name}: {printed(value)}" for name, value, printed in known if value is not None]
     if energy := energy_words(cost):
         parts.append(f"energy: {energy}")
     if cost.joules_per_op is not None and result.seconds and result.ops is not None:
         taken = cost.joules_per_op * result.ops
-        parts.append(f"that is {format_joules(taken)} in all, {format_number(taken / result.seconds)} W on average")
-    yield from parts or ["not known of this row"]
+        parts.append(f"total {format_joules(taken)}, {format_number(taken / result.seconds)} W on average")
+    yield from parts or ["not known for this row"]
 
 
 # -- what follows ------------------------------------------------------------------------------------------------------

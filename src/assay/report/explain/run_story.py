@@ -1,4 +1,4 @@
-"""A whole run in short: one paragraph a row, what is said of all of it, and where to ask on."""
+"""Summarise a run: a paragraph per row, findings on the run, and where to find more."""
 
 from rich.text import Text
 
@@ -10,7 +10,7 @@ from assay.results import Document, Result
 
 
 def run_story(document: Document, width: int) -> list[Text]:
-    """Tell a run in short."""
+    """Summarise a run."""
     lines = paragraph("run", [document.run.id, document.run.command], width)
     for finding in document.findings:
         lines += [Text(), *paragraph("", [f"{finding.severity} {finding.id}: {finding.text}"], width)]
@@ -21,18 +21,16 @@ def run_story(document: Document, width: int) -> list[Text]:
     if not document.results:
         lines += paragraph("", ["Nothing was measured."], width)
     ids = finding_ids(document)
-    further = [
-        f"assay explain {document.run.id} ROW tells more of a row by number or label, and of a finding by its id"
-    ]
+    further = [f"assay explain {document.run.id} ROW|ID explains a row (number or label) or a finding (id)"]
     further += [f"findings: {', '.join(ids)}"] if ids else []
     return [*lines, Text(), *paragraph("further", further, width)]
 
 
 def _in_short(result: Result) -> str:
-    """Say number and interval, what it measures, what limits it, and whether to trust it, with the first reason."""
-    parts = [rate_words(result), f"of {result.measures.words}"]
+    """Format rate and interval, what served it, what limited it, and trust with the first reason."""
+    parts = [rate_words(result), f"served by {result.measures.words}"]
     if result.limiter is not None:
-        parts.append(f"limited by {result.limiter.verdict.value.replace('_', ' ')}")
+        parts.append(f"limited by {result.limiter.verdict.words}")
     first = f" ({result.trust.reasons[0].text})" if result.trust.reasons else ""
     parts.append(f"trusted: {result.trust.level.value}{first}")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""What was asked about: a row, a finding or the whole run?"""
+"""Explain a row, a finding or the whole run."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from assay.analysis.set_views import of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
 from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words
-from assay.report.clients.told_sums import told_sums
+from assay.report.clients.sum_rows import sum_rows
 from assay.report.explain.earlier_runs import RatesByLabel
 from assay.report.explain.finding_story import finding_ids, finding_story
 from assay.report.explain.paragraphs import paragraph
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 def story(
     document: Document, run: RunRecord, about: str | None, width: int, earlier: Callable[[], RatesByLabel] = dict
 ) -> list[Text]:
-    """Explain what was asked about; raises InputError with what there is.
+    """Explain what was asked for; raises InputError with the alternatives.
 
     Args:
         document: The results of the run.
@@ -57,7 +57,7 @@ def story(
 
 
 def _row(document: Document, run: RunRecord, row: int, width: int, earlier: RatesByLabel) -> list[Text]:
-    """Tell of a sum among the sums, and of a client's own result among its others, by its own record."""
+    """Explain a sum among the sums, or a client's own result from its own record."""
     result = document.results[row - 1]
     if result.client is None or not document.clients:
         shown = sums_of(document)
@@ -68,7 +68,7 @@ def _row(document: Document, run: RunRecord, row: int, width: int, earlier: Rate
 
 
 def _finding(document: Document, about: str, width: int) -> list[Text]:
-    """Tell of a finding of the sums; of one that only clients have by what the first of them has."""
+    """Explain a finding of the sums; else that of the first client that has it."""
     sums = sums_of(document)
     if about in finding_ids(sums):
         return finding_story(sums, about, width)
@@ -78,25 +78,25 @@ def _finding(document: Document, about: str, width: int) -> list[Text]:
         if result.client is not None and any(finding.id == about for finding in result.findings)
     )
     first, *others = having
-    more = f", and {len(others):,} others have the like" if others else ""
-    said = f"no sum has it; this is of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
-    return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [said], width)]
+    more = f", and {len(others):,} others have it, too" if others else ""
+    text = f"no sum has it; this is client {first}{more}: assay explain {document.run.id} {about} --client NAME"
+    return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [text], width)]
 
 
 def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
-    """Say what a sum is made of, or whose a client's own result is."""
+    """Describe the clients of a sum, or the client of a result."""
     if result.client is not None:
         return [
-            *paragraph("client", [f"this is what {result.client} did alone of run {document.run.id}"], width),
+            *paragraph("client", [f"client {result.client} of run {document.run.id}, alone"], width),
             Text(),
         ]
-    told = next((told for told in told_sums(document) if told.result.label == result.label), None)
-    if told is None:
+    row = next((row for row in sum_rows(document) if row.result.label == result.label), None)
+    if row is None:
         return []
-    said = [spread_words(told), *filter(None, [straggler_words(told)])]
-    first = told.slowest_first[:1]
-    said += [f"assay explain {document.run.id} '{rate.label}' tells of the slowest" for rate in first]
-    return [*paragraph("clients", said, width), Text()]
+    parts = [spread_words(row), *filter(None, [straggler_words(row)])]
+    first = row.slowest_first[:1]
+    parts += [f"assay explain {document.run.id} '{rate.label}' explains the slowest" for rate in first]
+    return [*paragraph("clients", parts, width), Text()]
 
 
 def thresholds_story(width: int) -> list[Text]:

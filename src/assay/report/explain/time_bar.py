@@ -1,4 +1,4 @@
-"""Where did the workers' time go? A bar of letters, which no colour is needed to read."""
+"""Draw where the workers' time went, as a bar of characters, readable without colour."""
 
 from assay.results import TimeBudget
 from assay.units import format_percent

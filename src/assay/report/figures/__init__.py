@@ -1,4 +1,4 @@
-"""All figures of a run: what the page shows and `assay export --charts` writes.
+"""Draw all figures of a run, for the page and for `assay export --charts`.
 
 A figure's series, words, table and chart are one file here, and it has a line in one of the three lists below. Words and
 tables are made from the same arrays as the picture.

@@ -1,4 +1,4 @@
-"""How did each client's rate go over time, on one clock? A row a client, of each sum over clients.
+"""Draw each client's rate over time on one clock: a row per client, for each sum over clients.
 
 A client's intervals are on a grid of its own. What it had done by an edge of a column is read off the line through the ends
 of its intervals, so that the columns of a row hold all that it did, and a time in which nothing completed stays empty.
@@ -19,7 +19,7 @@ from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, numeric_csv
 from assay.report.clients.client_words import lost_of, spread_words, straggler_words
 from assay.report.clients.clients_block import chosen
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.report.figure import Figure, Table, sentence
 from assay.report.over_time import SAME_LEFT_EDGE, outside_window, time_axis
 from assay.report.titles import slug_of
@@ -33,7 +33,7 @@ MOST_CELLS = 5000
 MOST_COLUMNS = 150
 MOST_MAPS = 12
 _MOST_NAMES = 40
-"""Rows that have their names beside them."""
+"""Rows with names."""
 _ROW_PX = 13
 _HEIGHT_PX = (90, 400)
 
@@ -56,24 +56,24 @@ class ClientRows:
 
 def draw(run: RunRecord, document: Document) -> Iterator[Figure]:
     """Draw a map for each sum; of very many those with a straggler, then the least even."""
-    sums = told_sums(document)
-    places = {told.result.label: place for place, told in enumerate(sums, start=1)}
-    for told in chosen(sums, MOST_MAPS):
-        found = client_rows(run, told)
+    sums = sum_rows(document)
+    places = {row.result.label: place for place, row in enumerate(sums, start=1)}
+    for row in chosen(sums, MOST_MAPS):
+        found = client_rows(run, row)
         if found is None:
             continue
-        lost = _lost(run, document, told, found)
-        words = [spread_words(told), straggler_words(told)]
+        lost = _lost(run, document, row, found)
+        words = [spread_words(row), straggler_words(row)]
         if lost:
             names = format_names([name for name, _ in lost])
             words.append(f"{names} {'was' if len(lost) == 1 else 'were'} lost")
         yield Figure(
-            slug=f"clients-{places[told.result.label]:02d}-{slug_of(told.title)}",
-            title=f"{told.title}: clients over time",
-            caption=_caption(found, told, lost),
-            alt_text=f"Heat map of each client's rate over time in {told.title}. " + sentence(filter(None, words)),
-            chart=_chart(found, told, lost),
-            table=_table(found, told),
+            slug=f"clients-{places[row.result.label]:02d}-{slug_of(row.title)}",
+            title=f"{row.title}: clients over time",
+            caption=_caption(found, row, lost),
+            alt_text=f"Heat map of each client's rate over time in {row.title}. " + sentence(filter(None, words)),
+            chart=_chart(found, row, lost),
+            table=_table(found, row),
             is_dense=True,
             is_over_time=True,
         )
@@ -82,29 +82,29 @@ def draw(run: RunRecord, document: Document) -> Iterator[Figure]:
 # -- series ------------------------------------------------------------------------------------------------------------
 
 
-def client_rows(run: RunRecord, told: ToldSum) -> ClientRows | None:
+def client_rows(run: RunRecord, sum_row: SumRow) -> ClientRows | None:
     """Put the clients of a sum on one clock; None where fewer than two of them recorded anything of its phase."""
-    result = told.result
+    result = sum_row.result
     phase = next((p for p in run.phases if (p.phase.name, p.phase.repeat) == (result.phase, result.repeat)), None)
     of_name = run.members_by_name
-    clients = [rate.client for rate in told.found.rates if rate.client in of_name]
+    clients = [rate.client for rate in sum_row.found.rates if rate.client in of_name]
     if phase is None or len(clients) < 2:
         return None
     if len(clients) > MOST_ROWS:
         named = set(clients)
-        clients = [rate.client for rate in told.slowest_first if rate.client in named]
+        clients = [rate.client for rate in sum_row.slowest_first if rate.client in named]
     groups = [group.tolist() for group in np.array_split(np.array(clients, dtype=object), min(len(clients), MOST_ROWS))]
     ends_ns = _ends(phase, [of_name[name] for name in clients], run.plan.sample_interval_s)
     edges_ns, merged = _columns(phase.start_ns, ends_ns, len(groups))
     rates = np.array(
-        [np.mean([_rates(of_name[name], phase.index, told, edges_ns) for name in each], axis=0) for each in groups]
+        [np.mean([_rates(of_name[name], phase.index, sum_row, edges_ns) for name in each], axis=0) for each in groups]
     )
     lengths_s = np.diff(edges_ns) / NS_PER_S
     return ClientRows(
         names=tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups),
         row_of={name: row for row, group in enumerate(groups) for name in group},
         edges_s=(edges_ns - phase.start_ns) / NS_PER_S,
-        rates=rates / lengths_s / told.unit.per_unit,
+        rates=rates / lengths_s / sum_row.unit.per_unit,
         most_of_a_row=max(map(len, groups)),
         intervals_per_column=merged,
     )
@@ -158,23 +158,23 @@ def _columns(start_ns: int, ends_ns: Sequence[int], rows: int) -> tuple[IntArray
     return np.array([start_ns, *kept], dtype=np.int64), merge
 
 
-def _rates(client: ClientRecord, index: int, told: ToldSum, edges_ns: IntArray) -> FloatArray:
+def _rates(client: ClientRecord, index: int, row: SumRow, edges_ns: IntArray) -> FloatArray:
     """Give what one client did in each column; nothing where it recorded nothing."""
     own = client.run.phases_by_index.get(index)
-    rows = own.rows(told.result.job, told.result.operation) if own is not None else None
+    rows = own.rows(row.result.job, row.result.operation) if own is not None else None
     if rows is None or not len(rows):
         return np.zeros(len(edges_ns) - 1)
     order = np.argsort(rows.t_ns, kind="stable")
     ends_ns = rows.t_ns[order] + client.shift_ns.get(index, 0)
     begins_ns = ends_ns - rows.column("dt_ns")[order]
-    done = rows.column("bytes" if told.unit.of_bytes else "ops")[order]
+    done = rows.column("bytes" if row.unit.of_bytes else "ops")[order]
     return np.diff(done_by(begins_ns, ends_ns, done, edges_ns))
 
 
-def _lost(run: RunRecord, document: Document, told: ToldSum, found: ClientRows) -> list[tuple[str, float]]:
+def _lost(run: RunRecord, document: Document, row: SumRow, found: ClientRows) -> list[tuple[str, float]]:
     """Give the clients that were lost in the phase of a sum, and when, since it began."""
     begun = {(phase.phase.name, phase.phase.repeat): phase.start_ns for phase in run.phases}
-    own_ns = begun[told.result.phase, told.result.repeat]
+    own_ns = begun[row.result.phase, row.result.repeat]
     since_s = (own_ns - min(begun.values())) / NS_PER_S
     return [
         (client.name, client.lost_s - since_s)
@@ -188,11 +188,11 @@ def _lost(run: RunRecord, document: Document, told: ToldSum, found: ClientRows) 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _caption(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]) -> str:
+def _caption(found: ClientRows, row: SumRow, lost: Sequence[tuple[str, float]]) -> str:
     text = "A row a client."
     if found.most_of_a_row > 1:
         text = (
-            f"{len(told.found.rates):,} clients by their rates, the slowest on top, up to {found.most_of_a_row} of them a"
+            f"{len(row.found.rates):,} clients by their rates, the slowest on top, up to {found.most_of_a_row} of them a"
             " row, which has their mean."
         )
     text += " The stronger the colour, the higher the rate at that time; blank: nothing. Pale: outside the window."
@@ -204,7 +204,7 @@ def _caption(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]
     return text
 
 
-def _table(found: ClientRows, told: ToldSum) -> Table:
+def _table(found: ClientRows, row: SumRow) -> Table:
     lengths = np.diff(found.edges_s)
     rows = [
         (
@@ -215,13 +215,13 @@ def _table(found: ClientRows, told: ToldSum) -> Table:
         )
         for name, rates in zip(found.names, found.rates, strict=True)
     ]
-    return Table(("Client", f"Mean of the phase, {told.unit.label}", "Lowest column", "Highest column"), tuple(rows))
+    return Table(("Client", f"Mean of the phase, {row.unit.label}", "Lowest column", "Highest column"), tuple(rows))
 
 
 # -- chart -------------------------------------------------------------------------------------------------------------
 
 
-def _chart(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]) -> Layered:
+def _chart(found: ClientRows, row: SumRow, lost: Sequence[tuple[str, float]]) -> Layered:
     rows, end_s = len(found.names), float(found.edges_s[-1])
     x = time_axis(end_s)
     names = json.dumps(found.names)
@@ -236,14 +236,14 @@ def _chart(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]) 
     )
     least, most = _HEIGHT_PX
     layers = [
-        _cells(found, told, x, y, names),
-        *(outside_window(told.found.window_s, end_s, x) if told.found.window_s else ()),
+        _cells(found, row, x, y, names),
+        *(outside_window(row.found.window_s, end_s, x) if row.found.window_s else ()),
         *_crosses(found, lost, x, y),
     ]
     return Layered(layers, max(least, min(most, _ROW_PX * rows)))
 
 
-def _cells(found: ClientRows, told: ToldSum, x: vl.X, y: vl.Y, names: str) -> vl.Chart:
+def _cells(found: ClientRows, sum_row: SumRow, x: vl.X, y: vl.Y, names: str) -> vl.Chart:
     row, column = np.nonzero(found.rates > 0)
     data = numeric_csv(
         {
@@ -258,7 +258,7 @@ def _cells(found: ClientRows, told: ToldSum, x: vl.X, y: vl.Y, names: str) -> vl
         "rate:Q",
         scale=vl.Scale(domain=[0, most], range=list(theme.HEAT_RANGE)),
         legend=vl.Legend(
-            title=f"{told.unit.label} of a client, {format_number(most)} at most",
+            title=f"{sum_row.unit.label} of a client, {format_number(most)} at most",
             orient="top",
             direction="horizontal",
             values=linear_ticks(most, 4),
@@ -271,7 +271,7 @@ def _cells(found: ClientRows, told: ToldSum, x: vl.X, y: vl.Y, names: str) -> vl
     tooltip = [
         vl.Tooltip("client:N"),
         vl.Tooltip("t_s:Q", title="from, s", format=".2f"),
-        vl.Tooltip("rate:Q", title=told.unit.label, format=",.3~r"),
+        vl.Tooltip("rate:Q", title=sum_row.unit.label, format=",.3~r"),
     ]
     return (
         vl.Chart(data)

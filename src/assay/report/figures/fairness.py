@@ -1,4 +1,4 @@
-"""How evenly did the clients share each sum? From the slowest to the fastest, each by the median of all."""
+"""Draw how evenly the clients shared each sum: slowest to fastest, as a share of the median."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from assay.report.axes import Layered, linear_ticks, records
 from assay.report.by_result import ROW_PX, rows
 from assay.report.clients.client_words import jain_words, spread_words, straggler_words
 from assay.report.clients.clients_block import chosen
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.report.figure import Figure, Table, sentence
 from assay.results import ClientRate, Document
 from assay.units import ABSENT, format_number
@@ -21,71 +21,71 @@ MOST_STROKES = 50
 
 def draw(_run: RunRecord, document: Document) -> Iterator[Figure]:
     """Draw a row a sum of which the median client did something."""
-    sums = [told for told in told_sums(document) if len(told.found.rates) > 1 and told.median > 0]
+    sums = [row for row in sum_rows(document) if len(row.found.rates) > 1 and row.median > 0]
     if not sums:
         return
     shown = chosen(sums, MOST_SUMS)
     caption = "A bar from the slowest to the fastest client, a stroke a client, by the median of all; 1: all alike."
     if len(shown) < len(sums):
         caption += f" The {len(shown)} of {len(sums):,} sums that are the least even."
-    if any(len(told.found.rates) > MOST_STROKES for told in shown):
+    if any(len(row.found.rates) > MOST_STROKES for row in shown):
         caption += f" Of more than {MOST_STROKES} clients the slowest, the fastest and some between are drawn."
-    told_parts = (part for told in shown for part in (f"{told.title}: {spread_words(told)}", straggler_words(told)))
+    parts = (part for row in shown for part in (f"{row.title}: {spread_words(row)}", straggler_words(row)))
     yield Figure(
         slug="clients-fairness",
         title="Rates of the clients by their median",
         caption=caption,
-        alt_text="Bars of how even the clients' rates are. " + sentence(filter(None, told_parts)),
+        alt_text="Bars of how even the clients' rates are. " + sentence(filter(None, parts)),
         chart=_chart(shown),
         table=_table(sums),
     )
 
 
-def thinned(told: ToldSum) -> list[ClientRate]:
+def thinned(row: SumRow) -> list[ClientRate]:
     """Choose clients to draw, the slowest and the fastest among them."""
-    ordered = told.slowest_first
+    ordered = row.slowest_first
     if len(ordered) <= MOST_STROKES:
         return ordered
     step = (len(ordered) - 1) / (MOST_STROKES - 1)
     return [ordered[round(i * step)] for i in range(MOST_STROKES)]
 
 
-def _table(sums: Sequence[ToldSum]) -> Table:
-    rows_told = []
-    for told in sums:
-        slowest, fastest = told.slowest_first[0], told.slowest_first[-1]
-        straggler = told.found.straggler
-        rows_told.append(
+def _table(sums: Sequence[SumRow]) -> Table:
+    rows_shown = []
+    for row in sums:
+        slowest, fastest = row.slowest_first[0], row.slowest_first[-1]
+        straggler = row.found.straggler
+        rows_shown.append(
             (
-                told.title,
-                f"{told.found.clients:,}",
-                f"{told.told(slowest)} ({slowest.client})",
-                format_number(told.median),
-                f"{told.told(fastest)} ({fastest.client})",
-                told.unit.label,
-                ABSENT if told.found.jain is None else f"{told.found.jain:.3f}{told.of_operations}",
-                ABSENT if told.times is None else format_number(told.times),
+                row.title,
+                f"{row.found.clients:,}",
+                f"{row.rate_text(slowest)} ({slowest.client})",
+                format_number(row.median),
+                f"{row.rate_text(fastest)} ({fastest.client})",
+                row.unit.label,
+                ABSENT if row.found.jain is None else f"{row.found.jain:.3f}{row.of_operations}",
+                ABSENT if row.times is None else format_number(row.times),
                 "none" if straggler is None else f"{straggler.client}: {straggler.cause}",
             )
         )
     heads = ("Sum", "Clients", "Slowest", "Median", "Fastest", "Unit", "Jain", "Fastest by slowest", "Straggler")
-    return Table(heads, tuple(rows_told))
+    return Table(heads, tuple(rows_shown))
 
 
-def _chart(shown: Sequence[ToldSum]) -> Layered:
+def _chart(shown: Sequence[SumRow]) -> Layered:
     strokes, bars = [], []
-    for i, told in enumerate(shown):
-        straggler = told.found.straggler.client if told.found.straggler else None
-        for rate in thinned(told):
+    for i, text in enumerate(shown):
+        straggler = text.found.straggler.client if text.found.straggler else None
+        for rate in thinned(text):
             ink = theme.MARK if rate.client == straggler else theme.MEASURED
-            strokes.append({"row": i, "by": told.by_median(rate) or 0.0, "client": rate.client, "ink": ink})
-        slowest, fastest = told.slowest_first[0], told.slowest_first[-1]
+            strokes.append({"row": i, "by": text.by_median(rate) or 0.0, "client": rate.client, "ink": ink})
+        slowest, fastest = text.slowest_first[0], text.slowest_first[-1]
         bars.append(
             {
                 "row": i,
-                "from": told.by_median(slowest) or 0.0,
-                "to": told.by_median(fastest) or 0.0,
-                "title": f"{told.title}{jain_words(told, ': ')}",
+                "from": text.by_median(slowest) or 0.0,
+                "to": text.by_median(fastest) or 0.0,
+                "title": f"{text.title}{jain_words(text, ': ')}",
             }
         )
     most = max(1.0, *(float(stroke["by"]) for stroke in strokes))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Latency over time, of one result: how many operations took how long when.
+"""Draw the latency of one result over time: how many operations took how long, and when.
 
 Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns,
 until no more cells than asked for are left; every operation is counted in exactly one cell.
@@ -19,7 +19,7 @@ from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, quantiles_ns, samples_needed
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import LATENCY_LABEL, Layered, decades_around, dense_log_ticks, numeric_csv, records, spread
+from assay.report.axes import LATENCY_LABEL, Layered, decades_covering, dense_log_ticks, numeric_csv, records, spread
 from assay.report.figure import Figure, Table
 from assay.report.numbers import span_s
 from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, outside_window, time_axis
@@ -103,12 +103,12 @@ class Frame:
     """Operations of the darkest cell."""
 
     @classmethod
-    def around(cls, maps: Sequence[Cells]) -> "Frame":
+    def covering(cls, maps: Sequence[Cells]) -> "Frame":
         """Enclose maps whose cells are of one size."""
         low = min(10.0 ** (float(each.band.min()) / each.bands_per_decade) for each in maps)
         high = max(10.0 ** ((float(each.band.max()) + 1) / each.bands_per_decade) for each in maps)
         if high / low < 10:
-            low, high = decades_around(low, high)
+            low, high = decades_covering(low, high)
         return cls(
             max(float(each.edges_s[-1]) for each in maps), low, high, max(int(each.count.max()) for each in maps)
         )
@@ -157,7 +157,7 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction)
 
 def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
     column = latencies.interval // merge
-    # A latency of 0 ns (below the clock's step) has no logarithm and belongs to the lowest band.
+    # A latency of 0 ns (below the clock's step) has no logarithm and goes into the lowest band.
     band = np.floor(np.log10(np.maximum(latencies.value_ns, 1.0)) * bands_per_decade).astype(np.int64)
     order = np.lexsort((band, column))
     column, band = column[order], band[order]
@@ -236,7 +236,7 @@ def chart(
     frame: Frame | None = None,
 ) -> Layered:
     """Draw how many operations took how long when, with percentile lines; empty is white, outside the window pale."""
-    frame = frame or Frame.around([cells])
+    frame = frame or Frame.covering([cells])
     low, high = frame.low_ns, frame.high_ns
     x = time_axis(frame.end_s)
     y = vl.Y(

@@ -1,10 +1,10 @@
-"""Median, tail and slowest operation of all results."""
+"""Draw median, tail and slowest operation of all results."""
 
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, records
+from assay.report.axes import LATENCY_LABEL, Layered, decades_covering, log_ticks, records
 from assay.report.by_result import row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.titles import titles_of
@@ -20,10 +20,10 @@ def draw(document: Document) -> Iterator[Figure]:
     results = document.results
     if not results:
         return
-    told = []
+    parts = []
     for title, result, spread in _spreads(results):
         values = (format_ns(value) for value in (spread.p50, spread.p99, spread.max))
-        told.append((title, *values, trust_words(result)))
+        parts.append((title, *values, trust_words(result)))
     has_response = any(result.response_ns for result in results)
     yield Figure(
         slug="overview-latency",
@@ -32,9 +32,9 @@ def draw(document: Document) -> Iterator[Figure]:
         else "Latency, from issue to completion",
         caption="Dot: p50. Upright stroke: p99. Ring: the slowest operation. n/a: too few operations for it"
         " (10 / (1 - q) are needed).",
-        alt_text="Latency. " + sentence(f"{r[0]}: p50 {r[1]}, p99 {r[2]}, slowest {r[3]}, {r[4]}" for r in told),
+        alt_text="Latency. " + sentence(f"{r[0]}: p50 {r[1]}, p99 {r[2]}, slowest {r[3]}, {r[4]}" for r in parts),
         chart=chart(results),
-        table=Table(("Result", "p50", "p99", "Slowest", "Trust"), tuple(told)),
+        table=Table(("Result", "p50", "p99", "Slowest", "Trust"), tuple(parts)),
     )
 
 
@@ -59,7 +59,7 @@ def chart(results: Sequence[Result]) -> Layered:
         for key in ("p50", "p99", "max")
         if isinstance(value := one[key], float) and value > 0
     ]
-    low, high = decades_around(min(known, default=1e3), max(known, default=1e6))
+    low, high = decades_covering(min(known, default=1e3), max(known, default=1e6))
     scale = vl.Scale(type="log", domain=[low, high], nice=False)
     axis = vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
     base = vl.Chart(records(drawn_rows)).encode(y=rows(len(drawn_rows)), color=vl.Color("ink:N", scale=None))

@@ -1,4 +1,4 @@
-"""The whole distribution of latencies: which share of the operations took at most how long, with the tail drawn wide.
+"""Draw the whole latency distribution, with the tail drawn wide.
 
 The axis of percentiles is that of "nines": each nine more has the same room, so that what is at 99.9 % is as well to
 be seen as the median (Gil Tene's percentile plots; HdrHistogram). It is of the window that the result's own percentiles are
@@ -29,7 +29,7 @@ from assay.report.axes import (
 from assay.report.figure import Figure, Table, sentence
 from assay.report.recording import Latencies, OneResult, Recording
 from assay.report.titles import slug_of, titles_of
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import Document, LatencyNs, Result
 from assay.units import format_ns
 
@@ -117,7 +117,7 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     }
     nines = np.array(sorted(place for place in places if place <= last), dtype=np.float64)
     wanted = np.clip(np.ceil(np.round((1 - 10.0**-nines) * total, 6)), 1, total)
-    wanted[-1] = total  # the slowest has no place on an axis of nines: it stands at the end
+    wanted[-1] = total  # the slowest has no place on an axis of nines: draw it at the end
     found = value_ns[np.searchsorted(ranks, wanted)]
     if max_ns is not None:
         found = np.minimum(found, max_ns)
@@ -125,7 +125,7 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
 
 
 def in_window(latencies: Latencies, window_s: tuple[float, float]) -> BoolArray:
-    """Say which rows of a histogram are of intervals whose middle lies in a window."""
+    """Find the histogram rows of intervals whose middle is in a window."""
     start_s, end_s = window_s
     middle = (latencies.edges_s[:-1] + latencies.edges_s[1:]) / 2
     inside: BoolArray = ((middle >= start_s) & (middle <= end_s))[latencies.interval]
@@ -139,17 +139,17 @@ def draw(one: OneResult) -> Iterator[Figure]:
     curves = [found for key, name in named if (found := curve_of(one.recording, result, key, name))]
     if not curves:
         return
-    inks = [theme.MEASURED, theme.SERIES[1]] if stands(result) else [theme.UNTRUSTED, theme.MUTED_INK]
-    told = _told([(name, spread_ns, result) for name, spread_ns in _spreads(result)])
+    inks = [theme.MEASURED, theme.SERIES[1]] if is_usable(result) else [theme.UNTRUSTED, theme.MUTED_INK]
+    text = _cells([(name, spread_ns, result) for name, spread_ns in _spreads(result)])
     yield Figure(
         slug=f"{one.slug}-percentiles",
         title=f"{one.name}: {' and '.join(curve.name for curve in curves)} by percentile",
         caption="How long the fastest share of the operations in the window took at most. Dots: p50, p90, p99, p99.9."
         " Dashed: too few operations for a percentile, up to the slowest.",
         alt_text=f"Percentiles of {one.name}. "
-        + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in told),
+        + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in text),
         chart=chart(curves, inks[: len(curves)]),
-        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(told)),
+        table=Table(("Of", "p50", "p90", "p99", "p99.9", "Slowest", "Trust"), tuple(text)),
     )
 
 
@@ -168,21 +168,21 @@ def overlaid(recording: Recording, document: Document) -> Iterator[Figure]:
 
 
 def _overlay(recording: Recording, kind: str, slug: str, named: Sequence[tuple[str, Result]]) -> Iterator[Figure]:
-    curves, inks, told = [], [], []
+    curves, inks, text = [], [], []
     for (name, result), ink in zip(named, theme.SERIES, strict=False):
         found = curve_of(recording, result, "response" if result.response_ns else "latency", name)
         if found:
             curves.append(found)
-            inks.append(ink if stands(result) else theme.UNTRUSTED)
-            told.append((name, result.response_ns or result.latency_ns, result))
+            inks.append(ink if is_usable(result) else theme.UNTRUSTED)
+            text.append((name, result.response_ns or result.latency_ns, result))
     if len(curves) < 2:
         return
-    rows = _told(told)
+    rows = _cells(text)
     has_response = any(result.response_ns for _, result in named)
     yield Figure(
         slug=f"overview-percentiles-{slug}",
         title=f"{kind}: {'response time, or latency of closed loops,' if has_response else 'latency'} by percentile",
-        caption="How long the fastest share of the operations took at most. Grey: not to be trusted. Dashed: too few"
+        caption="How long the fastest share of the operations took at most. Grey: not trusted. Dashed: too few"
         " operations for a percentile, up to the slowest.",
         alt_text=f"Percentiles of {kind.lower()}. "
         + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}, {r[6]}" for r in rows),
@@ -205,7 +205,7 @@ def _spreads(result: Result) -> list[tuple[str, LatencyNs]]:
     return [("latency", result.latency_ns), *([("response time", result.response_ns)] if result.response_ns else [])]
 
 
-def _told(named: Sequence[tuple[str, LatencyNs, Result]]) -> list[tuple[str, ...]]:
+def _cells(named: Sequence[tuple[str, LatencyNs, Result]]) -> list[tuple[str, ...]]:
     return [
         (name, *(format_ns(v) for v in (s.p50, s.p90, s.p99, s.p99_9, s.max)), trust_words(result))
         for name, s, result in named

@@ -1,9 +1,9 @@
-"""The rates of all results: streams in MiB/s, all else in operations per second."""
+"""Draw the rates of all results: streams in MiB/s, all else in operations per second."""
 
 from collections.abc import Iterator, Sequence
 
 from assay.report import vega_lite as vl
-from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records
+from assay.report.axes import Layered, decades_covering, linear_ticks, log_ticks, records
 from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import OPS_PER_S, RateUnit, headline, rate, rate_unit
@@ -25,15 +25,15 @@ def draw(document: Document) -> Iterator[Figure]:
         if chosen:
             units = {rate_unit(result) for _, result in chosen}
             unit = units.pop() if len(units) == 1 else OPS_PER_S
-            told = [(title, rate(*headline(result)), trust_words(result)) for title, result in chosen]
+            parts = [(title, rate(*headline(result)), trust_words(result)) for title, result in chosen]
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(
                 slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
                 title=what,
                 caption="Mean over each result's window." + (" 1 MiB is 1,048,576 bytes." if unit.of_bytes else ""),
-                alt_text=f"{what}. " + sentence(f"{title}: {value}, {trust}" for title, value, trust in told),
+                alt_text=f"{what}. " + sentence(f"{title}: {value}, {trust}" for title, value, trust in parts),
                 chart=chart(chosen, unit),
-                table=Table(("Result", unit.label, "Trust"), tuple(told)),
+                table=Table(("Result", unit.label, "Trust"), tuple(parts)),
             )
 
 
@@ -47,7 +47,7 @@ def chart(named: Sequence[tuple[str, Result]], unit: RateUnit) -> Layered:
     base = vl.Chart(records(drawn_rows)).encode(y=rows(len(named)))
     is_log = bool(values) and max(values) > _BARS_FROM_ZERO_UP_TO * min(values)
     if is_log:
-        low, high = decades_around(min(values), max(values))
+        low, high = decades_covering(min(values), max(values))
         scale = vl.Scale(type="log", domain=[low, high * 2.2], nice=False)
         ticks = log_ticks(low, high)
     else:

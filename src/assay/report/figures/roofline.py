@@ -1,7 +1,7 @@
-"""The roofline: throughput over operation size, under what this client, the link and the devices give at most.
+"""Draw the roofline: throughput over operation size, below the ceilings of client, link and devices.
 
 A number on a line names what holds it there (METHOD 4.5). The client's lines are of one thread: several together may lie
-above them. Sums over several clients are under no such roof, each client's own results are.
+above them. Sums over several clients have no such ceiling; each client's own results have.
 """
 
 import math
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.ceilings import CACHED_READ, cached_read_bytes_per_s
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import Layered, decades_around, log_ticks, records, spread
+from assay.report.axes import Layered, decades_covering, log_ticks, records, spread
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import MIB_PER_S, headline_rates, rate
 from assay.report.titles import titles_of
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import ClientCeilings, Document, Result
 from assay.units import KIB, MIB, format_bytes
 
@@ -48,18 +48,18 @@ def draw(document: Document) -> Iterator[Figure]:
     lines = list(_lines(document.ceilings, sizes))
     if not lines:
         return
-    told = tuple(
+    parts = tuple(
         (f"{number}: {title}", format_bytes(round(_mean_bytes(result))), *_rate_and_trust(result))
         for number, title, result in placed
     )
     yield Figure(
         slug="overview-roofline",
-        title="Under which roof the numbers are",
+        title="Results below the ceilings",
         caption=_caption(document.ceilings),
         alt_text="Throughput over the size of an operation. "
-        + sentence(f"{name}, {size} each: {value}, {trust}" for name, size, value, trust in told),
+        + sentence(f"{name}, {size} each: {value}, {trust}" for name, size, value, trust in parts),
         chart=chart(placed, lines, sizes),
-        table=Table(("Result", "Operation", "Throughput", "Trust"), told),
+        table=Table(("Result", "Operation", "Throughput", "Trust"), parts),
     )
 
 
@@ -68,7 +68,7 @@ def _rate_and_trust(result: Result) -> tuple[str, str]:
 
 
 def _caption(known: ClientCeilings) -> str:
-    words = "A dot on a line is held there by what the line says; dots have the numbers of their rows. "
+    words = "The ceiling named by a line limits a dot on that line; dots have the numbers of their rows. "
     if not known.of_one_thread:
         return words + "Nothing is known of this client: `assay quick` measures it."
     when = "measured in this run" if known.is_of_this_run else f"measured on {known.measured_utc} by an earlier run"
@@ -107,14 +107,14 @@ def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], size
             "size": _mean_bytes(result),
             "rate": (headline_rates(result)[1] or 0.0) / MIB,
             "number": str(number),
-            "ink": theme.MEASURED if stands(result) else theme.UNTRUSTED,
+            "ink": theme.MEASURED if is_usable(result) else theme.UNTRUSTED,
         }
         for number, _, result in placed
     ]
     # No line goes far above what is flat: an empty system call of 16 MiB would squeeze all else.
     flat = max(points[-1][1] for words, points in lines) if len(lines) == 1 else _highest_flat(lines)
     rates = [_of(dot, "rate") for dot in dots]
-    low, high = decades_around(min(rates), max(*rates, flat / MIB))
+    low, high = decades_covering(min(rates), max(*rates, flat / MIB))
     drawn = [
         {"line": words, "size": size, "rate": value / MIB}
         for words, points in lines
@@ -133,10 +133,10 @@ def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], size
         scale=vl.Scale(type="log", domain=[low, high], nice=False),
         axis=vl.Axis(values=log_ticks(low, high), format=",~r", grid=True),
     )
-    roofs = vl.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
+    ceilings = vl.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
     base = vl.Chart(records(dots)).encode(x=x, y=y, color=vl.Color("ink:N", scale=None))
     layers = [
-        roofs.encode(x=x, y=y, detail="line:N"),
+        ceilings.encode(x=x, y=y, detail="line:N"),
         *(
             words.encode(x=x, y=y)
             for words in _labels(drawn, lines, (low, high), middle=math.sqrt(sizes[0] * sizes[-1]))

@@ -1,4 +1,4 @@
-"""When did each client begin each phase, after the time that was agreed, and how well is that known?"""
+"""Draw when each client began each phase, after the agreed time, with the error bounds."""
 
 from collections.abc import Iterator, Sequence
 
@@ -58,10 +58,10 @@ def _named(start: StartOfPhase) -> str:
 
 
 def _table(several: Sequence[StartOfPhase]) -> Table:
-    told = []
+    parts = []
     for start in several:
         first, last = (pick(start.starts, key=lambda one: one.late_ns) for pick in (min, max))
-        told.append(
+        parts.append(
             (
                 _named(start),
                 f"{len(start.starts):,}",
@@ -71,7 +71,7 @@ def _table(several: Sequence[StartOfPhase]) -> Table:
                 f"{last.client}, {format_ns(last.late_ns)} ± {format_ns(last.bound_ns)}",
             )
         )
-    return Table(("Phase", "Clients", "Skew", "Bound", "First", "Last"), tuple(told))
+    return Table(("Phase", "Clients", "Skew", "Bound", "First", "Last"), tuple(parts))
 
 
 def _chart(shown: Sequence[StartOfPhase]) -> Layered:

@@ -1,4 +1,4 @@
-"""Where the wall time of each result's workers went."""
+"""Draw where the wall time of each result's workers went."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,11 +23,11 @@ def draw(document: Document) -> Iterator[Figure]:
     ]
     if not named:
         return
-    told = []
+    texts = []
     for title, result in named:
         spent = result.time_budget
         parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.idle, spent.other_wait)
-        told.append((title, *(format_share(part) for part in parts)))
+        texts.append((title, *(format_share(part) for part in parts)))
     unsplit = any(result.time_budget.block_delay is None for _, result in named)
     yield Figure(
         slug="overview-time-budget",
@@ -39,11 +39,11 @@ def draw(document: Document) -> Iterator[Figure]:
         alt_text="Where the workers' time went. "
         + sentence(
             f"{r[0]}: on CPU {r[1]}, waiting for a CPU {r[2]}, block I/O {r[3]}, idle {r[4]}, other {r[5]}"
-            for r in told
+            for r in texts
         ),
         chart=chart(named),
         table=Table(
-            ("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Idle", "Other waits"), tuple(told)
+            ("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Idle", "Other waits"), tuple(texts)
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Throughput over time, of one result.
+"""Draw the throughput of one result over time.
 
 A rate over a few milliseconds is noise, so a last interval of less than half the grid joins its neighbour. Long runs
 are gathered; the lowest and highest interval of each gathered step are kept, so that a stall does not vanish.
@@ -20,7 +20,7 @@ from assay.report.figure import Figure, Table
 from assay.report.numbers import RateUnit, is_with_flush, rate, rate_unit, span_s, window_rate
 from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import is_usable, trust_words
 from assay.results import Result
 from assay.units import format_number
 
@@ -61,7 +61,7 @@ class Rates:
     is_gathered: bool
 
     def inside(self, window_s: tuple[float, float] | None) -> IntArray:
-        """Give the steps whose middle lies in a window; none where nobody knows one."""
+        """Return the steps whose middle is in a window; none if the window is unknown."""
         if window_s is None:
             return np.zeros(0, np.int64)
         middle = (self.start_s + self.end_s) / 2
@@ -190,11 +190,11 @@ def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.
     if value is None or unit != series.unit or result.window_s is None:
         return []
     text = rate(value, unit) + (" without the flush" if is_with_flush(result) else "")
-    text += "" if stands(result) else ", not to be trusted"
+    text += "" if is_usable(result) else ", not trusted"
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")
-    # Below the line stand only pale areas; a value near zero has no room there.
+    # Only pale areas are below the line; a value near zero has no room there.
     below: dict[str, Any] = {"baseline": "top", "dy": 5} if value > 0.2 * top else {"baseline": "bottom", "dy": -4}
     place: dict[str, Any] = {"align": "left", "dx": 6, "fontWeight": "bold"} | below
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(

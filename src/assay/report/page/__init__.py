@@ -1,1 +1,1 @@
-"""The parts of the HTML page: what it says of the results, from the sentence at its top to the last card."""
+"""Build the parts of the HTML page, from the sentence at its top to the last card."""

@@ -1,4 +1,4 @@
-"""Where on the page is what, and how does one thing lead to another?
+"""Assign anchors and links within the page.
 
 A number that is struck through leads to the warning that strikes it, and the warning leads back to every result that it is
 about: to its card, or where it has none, to its row.
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from assay.outward import markup
 from assay.report.titles import slug_of
-from assay.report.verdict import stands, trust_reasons, trust_words
+from assay.report.verdict import is_usable, trust_reasons, trust_words
 from assay.results import Result
 from assay.units import ABSENT
 
@@ -21,7 +21,7 @@ _MOST_OF_TESTS = 3
 
 
 def severity_class(severity: str) -> str:
-    """Give the class of a finding's severity; it only repeats what the word says."""
+    """Give the class of a finding's severity; it repeats the word."""
     return _COLOURS.get(severity, "warn")
 
 
@@ -37,7 +37,7 @@ def card_anchor(i: int) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """Where each result is told on a page."""
+    """Places of the results on a page."""
 
     rows: dict[int, str]
     """Anchor of the row of the summary that a result is in, by its place among the results."""
@@ -47,7 +47,7 @@ class Places:
     """Where many results share few rows: the words of each row, by its anchor."""
 
     def of(self, i: int) -> str:
-        """Give the anchor at which most is said of a result."""
+        """Return the anchor of the most detailed place of a result."""
         return card_anchor(i) if i in self.cards else self.rows.get(i, "summary")
 
     def links(self, numbers: Sequence[int]) -> str:
@@ -62,10 +62,10 @@ class Places:
                 ranges[-1].append(i)
             else:
                 ranges.append([i])
-        told = [self._range(each) for each in ranges[:_MOST_LINKS]]
+        parts = [self._range(each) for each in ranges[:_MOST_LINKS]]
         others = sum(map(len, ranges[_MOST_LINKS:]))
         words = "row" if len(numbers) == 1 else "rows"
-        return f"{words} {', '.join(told)}" + (f" and {others} more" if others else "")
+        return f"{words} {', '.join(parts)}" + (f" and {others} more" if others else "")
 
     def _range(self, each: Sequence[int]) -> str:
         links = [f'<a href="#{self.of(i)}">{i + 1}</a>' for i in (each[0], each[-1])]
@@ -75,17 +75,17 @@ class Places:
 
 
 def struck(text: str, result: Result) -> str:
-    """Give a number; one that is not to be trusted is struck through, and says why within one click."""
-    if stands(result) or text == ABSENT:
+    """Format a number; one that is not trusted is struck through and linked to the reason."""
+    if is_usable(result) or text == ABSENT:
         return markup(text)
     why = markup(f"Not to be trusted: {trust_reasons(result)}")
-    inner = f'<s>{markup(text)}</s><span class="unseen"> (not to be trusted)</span>'
+    inner = f'<s>{markup(text)}</s><span class="unseen"> (not trusted)</span>'
     return f'<a class="struck" href="#{_anchor_of(result)}" title="{why}">{inner}</a>'
 
 
-def trust_told(result: Result, *, reasons: bool = True) -> str:
-    """Say whether a number may be used, and link why not."""
-    colour = "good" if result.trusted else "warn" if stands(result) else "bad"
+def trust_text(result: Result, *, reasons: bool = True) -> str:
+    """Format the trust level, linked to the reason."""
+    colour = "good" if result.trusted else "warn" if is_usable(result) else "bad"
     word = f'<span class="{colour}">{trust_words(result)}</span>'
     if not reasons or not result.trust.reasons:
         return word

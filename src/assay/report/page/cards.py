@@ -1,4 +1,4 @@
-"""One result in full, as a card: its number and what produced it, then its figures. Folded where it may be trusted."""
+"""Draw one result in full, as a card: its number and how it was made, then its figures. Folded if it is trusted."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from assay.report.numbers import (
     rate,
     span_s,
 )
-from assay.report.page.anchors import card_anchor, struck, trust_told
+from assay.report.page.anchors import card_anchor, struck, trust_text
 from assay.report.page.warned import finding_item
 from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_number, format_percent, format_seconds, format_share
 
 MOST_CARDS = 200
-"""Results that a page tells in full: of a run of thousands nobody reads more."""
+"""Most results that a page shows in full."""
 MOST_CARDS_OF_A_TOOL = 40
 """Of a classic tool's run, whose figures show hundreds of results at once."""
 MOST_OPEN = 12
@@ -35,7 +35,7 @@ def cards(results: Sequence[Result], most: int = MOST_CARDS) -> list[int]:
 
 
 def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
-    """Say which figures a page of very many results leaves out."""
+    """Describe which figures a page of very many results omits."""
     if drawn == results or (drawn == 0 and has_overview):
         return ""
     left = f"Of {results:,} results the first {drawn} have figures of their own"
@@ -43,12 +43,12 @@ def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
     return f'<p class="muted">{text}. Their numbers are in the summary.</p>'
 
 
-def not_told(results: int, told: int) -> str:
-    """Say which results a page of very many leaves to other commands."""
-    if told == results:
+def not_shown(results: int, count: int) -> str:
+    """Describe which results a page of very many omits."""
+    if count == results:
         return ""
     return (
-        f'<p class="muted">{told} of {results:,} results are told in full here: those with the gravest findings, then the'
+        f'<p class="muted">{count} of {results:,} results are shown in full here: those with the gravest findings, then the'
         " first. <code>assay show --json</code> has every number of all.</p>"
     )
 
@@ -58,12 +58,12 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
 
     Args:
         i: Its place among the results.
-        title: By which it is told from the others.
+        title: Unique name of the result.
         result: What it came to.
         figures: HTML that is already made.
         row: The anchor of its row in the summary.
         is_open: Whether it is unfolded.
-        stands_for: Which uses of storage its numbers stand for, as the load says.
+        stands_for: Uses of storage that the load represents.
     """
     value, unit = headline(result)
     other = other_unit(result)
@@ -80,13 +80,13 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
     items = "".join(f"<div><dt>{markup(k)}</dt><dd>{v}</dd></div>" for k, v in _items(result))
     found = "".join(finding_item(finding, linked=True) for finding in result.findings)
     listed = f'<ul class="findings">{found}</ul>' if found else ""
-    brief = f'<span class="brief">{main} · {trust_told(result, reasons=False)}</span>'
+    brief = f'<span class="brief">{main} · {trust_text(result, reasons=False)}</span>'
     return (
         f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
         f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
         f'<p class="where">{markup(where)} · <a href="#{row}">in the summary</a></p>'
-        f"{f'<p>Stands for: {markup(stands_for)}</p>' if stands_for else ''}"
-        f'<p class="rate">{main}{also_words}</p><p>{trust_told(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
+        f"{f'<p>Represents: {markup(stands_for)}</p>' if stands_for else ''}"
+        f'<p class="rate">{main}{also_words}</p><p>{trust_text(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
 
 
@@ -116,7 +116,7 @@ def _items(result: Result) -> list[tuple[str, str]]:
         "Operations": _count(result.ops),
         "Bytes": format_bytes(result.bytes),
         "Errors": _count(result.errors),
-        "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
+        "Steady state": steady.verdict.replace("_", " ") if steady else "not assessed",
     }
     return items + [(name, markup(text)) for name, text in texts.items()]
 
@@ -127,7 +127,7 @@ def _count(number: int | None) -> str:
 
 def _limit_words(result: Result) -> str:
     limiter = result.limiter
-    return f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence} confidence)" if limiter else ABSENT
+    return f"{limiter.verdict.words} ({limiter.confidence} confidence)" if limiter else ABSENT
 
 
 def _committed_words(result: Result) -> str:
@@ -161,6 +161,6 @@ def _cache_words(result: Result) -> str:
 
 
 def _energy_words(result: Result) -> dict[str, str]:
-    """Say what energy it took, where that was measured."""
+    """Format the energy, if it was measured."""
     words = energy_words(result.efficiency)
     return {"Energy": words} if words else {}

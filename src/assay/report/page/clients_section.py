@@ -1,4 +1,4 @@
-"""The clients of a run on the page: who they are, what each did of every sum, how even that is, and how they began."""
+"""Write the clients of a run on the page: names, shares of the sums, balance and starts."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from assay.report.clients.client_words import (
     who_words,
 )
 from assay.report.clients.clients_block import chosen
-from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.clients.sum_rows import SumRow, sum_rows
 from assay.report.limited_by import limit_words
 from assay.report.page.drawn_figure import figure_markup
 from assay.results import ClientOfRun, ClientRate, Document, Result
@@ -42,33 +42,33 @@ def clients_section(run: RunRecord, document: Document) -> str:
     """
     if not document.clients:
         return ""
-    sums = told_sums(document)
-    said = [f"<p>{markup(who_words(document))}.</p>"]
-    said += [f'<p class="bad">Lost: {markup(words)}.</p>' for words in lost_words(document)]
-    said += [_sum_told(told) for told in chosen(sums, MOST_SUMS)]
+    sums = sum_rows(document)
+    parts = [f"<p>{markup(who_words(document))}.</p>"]
+    parts += [f'<p class="bad">Lost: {markup(words)}.</p>' for words in lost_words(document)]
+    parts += [_sum_text(row) for row in chosen(sums, MOST_SUMS)]
     named = (("Starts", starts_words(document)), ("Clocks", clocks_words(document)))
-    said += [f"<p>{key}: {markup(words)}.</p>" for key, words in named if words]
+    parts += [f"<p>{key}: {markup(words)}.</p>" for key, words in named if words]
     drawn = "".join(figure_markup(figure) for figure in figures.clients_figures(run, document))
     return (
-        f'<section aria-labelledby="clients"><h2 id="clients">Clients</h2>{"".join(said)}'
+        f'<section aria-labelledby="clients"><h2 id="clients">Clients</h2>{"".join(parts)}'
         f'{_table(document, sums)}<div class="figures flow">{drawn}</div></section>'
     )
 
 
-def _sum_told(told: ToldSum) -> str:
-    straggler = straggler_words(told)
+def _sum_text(row: SumRow) -> str:
+    straggler = straggler_words(row)
     also = f' <span class="warn">{markup(straggler[:1].upper() + straggler[1:])}.</span>' if straggler else ""
-    return f"<p>{markup(told.title)}: {markup(spread_words(told))}.{also}</p>"
+    return f"<p>{markup(row.title)}: {markup(spread_words(row))}.{also}</p>"
 
 
-def _table(document: Document, sums: Sequence[ToldSum]) -> str:
+def _table(document: Document, sums: Sequence[SumRow]) -> str:
     columns = chosen(sums, MOST_SUMS)
-    rated = {(told.row, told.result.repeat, rate.client): rate for told in sums for rate in told.found.rates}
+    rated = {(row.row, row.result.repeat, rate.client): rate for row in sums for rate in row.found.rates}
     own: dict[str, list[Result]] = {}
     for result in document.results:
         if result.client is not None:
             own.setdefault(result.client, []).append(result)
-    heads = [("Client", True), ("Host", True), *((f"{told.title}, {told.unit.label}", False) for told in columns)]
+    heads = [("Client", True), ("Host", True), *((f"{row.title}, {row.unit.label}", False) for row in columns)]
     heads += [
         ("Limited by", True),
         ("Trust", True),
@@ -77,14 +77,14 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         ("ppm", False),
         ("Lost", True),
     ]
-    standing = _standing(sums)
+    rank = _rank(sums)
     last = float("inf")
-    ranked = sorted(document.clients, key=lambda client: (client.lost_s is None, standing.get(client.name, last)))
+    ranked = sorted(document.clients, key=lambda client: (client.lost_s is None, rank.get(client.name, last)))
     kept = {client.name for client in ranked[:MOST_ROWS]}
     shown = [client for client in document.clients if client.name in kept]
     rows = []
     for client in shown:
-        of_sums = [(told, rated.get((told.row, told.result.repeat, client.name))) for told in columns]
+        of_sums = [(row, rated.get((row.row, row.result.repeat, client.name))) for row in columns]
         rows.append(_row(client, of_sums, own.get(client.name, [])))
     left = (
         [] if len(columns) == len(sums) else [f"{len(columns)} of {len(sums):,} sums: those that are the least even."]
@@ -108,18 +108,18 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
     return f"<details><summary>The table of {len(shown):,} clients</summary>{table}</details>"
 
 
-def _standing(sums: Sequence[ToldSum]) -> dict[str, float]:
+def _rank(sums: Sequence[SumRow]) -> dict[str, float]:
     """Give the lowest rate of each client by the median of a sum."""
     lowest: dict[str, float] = {}
-    for told in sums:
-        for rate in told.found.rates:
-            by_median = told.by_median(rate)
+    for row in sums:
+        for rate in row.found.rates:
+            by_median = row.by_median(rate)
             if by_median is not None:
                 lowest[rate.client] = min(by_median, lowest.get(rate.client, by_median))
     return lowest
 
 
-def _row(client: ClientOfRun, of_sums: Sequence[tuple[ToldSum, ClientRate | None]], own: Sequence[Result]) -> str:
+def _row(client: ClientOfRun, of_sums: Sequence[tuple[SumRow, ClientRate | None]], own: Sequence[Result]) -> str:
     limits = ", ".join(dict.fromkeys(words for result in own if (words := limit_words(result)))) or "-"
     levels = [result.trust.level for result in own]
     trust = max(levels, key=_LEVELS.index).value if levels else "-"
@@ -128,7 +128,8 @@ def _row(client: ClientOfRun, of_sums: Sequence[tuple[ToldSum, ClientRate | None
     lost = "-" if client.lost_s is None else f"{since(client)}: {client.lost_reason or ABSENT}"
     cells = [_cell(host, is_words=True)]
     cells += [
-        _cell(told.told(rate), told.value(rate)) if rate is not None else _cell(ABSENT, -1.0) for told, rate in of_sums
+        _cell(text.rate_text(rate), text.value(rate)) if rate is not None else _cell(ABSENT, -1.0)
+        for text, rate in of_sums
     ]
     cells += [_cell(limits, is_words=True), _cell(trust, is_words=True)]
     if clock is None:

@@ -1,4 +1,4 @@
-"""A figure on a page: its words, the place where it is drawn, what it is drawn from, and its numbers as a table."""
+"""Write a figure on a page: text, drawing area, specification, and its values as a table."""
 
 import json
 

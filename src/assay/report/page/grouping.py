@@ -1,4 +1,4 @@
-"""Which results are the main ones, and which belong to one test?
+"""Group results: the main ones, and those of one test.
 
 A phase whose loop has several operations has a result for the whole loop and one for each of them; a matrix of a classic
 tool has a result for each of hundreds of cells. A reader first wants a row a test.

@@ -1,4 +1,4 @@
-"""The top of the page: what was measured, the answer in words, and how the run was made."""
+"""Write the top of the page: what was measured, the answer, and how the run was made."""
 
 import re
 
@@ -8,7 +8,7 @@ from assay.outward import markup
 from assay.report.answer import answer
 from assay.report.over_repeats import shown_results
 from assay.report.page.anchors import Places
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Document
 
 _ROWS = re.compile(
@@ -25,8 +25,8 @@ _SECTIONS = {
 
 
 def header(run: RunRecord, document: Document, places: Places) -> str:
-    """Say it."""
-    told = document.run
+    """Format the header."""
+    text = document.run
     where = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
     lines = [f"<h1>{markup(run.plan.name)} on {markup(where)}</h1>", _verdict(run, document, places)]
     lines[1:1] = [f"<p>{markup(asked)}</p>" for asked in _asked(run)]
@@ -39,9 +39,9 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
     if run.remarks.note:
         lines.append(f"<p>Note of the operator: {markup(run.remarks.note)}</p>")
     lines.append(
-        f'<p class="muted"><code>{markup(told.command)}</code> · run <code>{markup(told.id)}</code>, started'
-        f" {markup(told.started_utc)}, {told.seconds:.0f} s, exit code {told.exit_code},"
-        f" Assay {markup(run.info.assay_version)}. Bundle: <code>{markup(told.bundle)}</code></p>"
+        f'<p class="muted"><code>{markup(text.command)}</code> · run <code>{markup(text.id)}</code>, started'
+        f" {markup(text.started_utc)}, {text.seconds:.0f} s, exit code {text.exit_code},"
+        f" Assay {markup(run.info.assay_version)}. Bundle: <code>{markup(text.bundle)}</code></p>"
     )
     named = {"clients": "Clients", **_SECTIONS} if document.clients else _SECTIONS
     links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in named.items())
@@ -49,22 +49,22 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
 
 
 def _asked(run: RunRecord) -> list[str]:
-    """Say which question the load asks, and what would make its answer void."""
-    said = (("Question: ", run.plan.answers), ("Void if: ", run.plan.void_if))
-    return [word + text for word, text in said if text]
+    """Format the question that the load answers, and what makes the answer void."""
+    parts = (("Question: ", run.plan.answers), ("Void if: ", run.plan.void_if))
+    return [word + text for word, text in parts if text]
 
 
 def _verdict(run: RunRecord, document: Document, places: Places) -> str:
     """Give the answer, a sentence a line, its rows linked."""
     results = shown_results(document)
     trusted = sum(result.trusted for result in results)
-    weak = sum(stands(result) and not result.trusted for result in results)
+    weak = sum(is_usable(result) and not result.trusted for result in results)
     counted = f"{trusted} of {len(results):,} results are to be trusted" + (f", {weak:,} are weak" if weak else "")
     colour = "good" if trusted == len(results) else "warn" if trusted + weak == len(results) else "bad"
     lines = answer(document, run.plan.name, columns=None)
     is_counted = lines and lines[0].startswith(f"{len(results):,} results: ")
-    said = "".join(f"<p>{_linked(markup(line), places)}</p>" for line in lines[1 if is_counted else 0 :])
-    return f'<div class="verdict"><p class="{colour}">{counted}.</p>{said}</div>'
+    text = "".join(f"<p>{_linked(markup(line), places)}</p>" for line in lines[1 if is_counted else 0 :])
+    return f'<div class="verdict"><p class="{colour}">{counted}.</p>{text}</div>'
 
 
 def _linked(escaped: str, places: Places) -> str:

@@ -1,4 +1,4 @@
-"""The table of results over their repeats: what is typical, how well that is known, and what each repeat gave."""
+"""Write the table of results over their repeats: typical value, interval, and each repeat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from assay.report.numbers import RateUnit, rate
 from assay.report.over_repeats import (
     METHODS,
     headline_number,
+    remarks,
     repeats_of,
     shown_rates,
     shown_results,
     summary_titles,
-    told,
     unit_of,
 )
-from assay.report.page.anchors import Places, struck, trust_told
+from assay.report.page.anchors import Places, struck, trust_text
 from assay.results import Document, Result, Summary
 from assay.units import ABSENT, format_ns, format_number, format_share
 
@@ -34,7 +34,7 @@ class _Repeated:
     measured: Sequence[Result]
     typical: Result
     anchors: Sequence[str]
-    """Where each repeat is told."""
+    """Place of each repeat."""
 
 
 def repeat_anchor(row: int) -> str:
@@ -43,7 +43,7 @@ def repeat_anchor(row: int) -> str:
 
 
 def repeat_places(document: Document) -> Places:
-    """Give where results over their repeats are told."""
+    """Map results over repeats to their places."""
     return Places({row: repeat_anchor(row) for row in range(len(document.summaries))}, ())
 
 
@@ -52,7 +52,7 @@ def repeats_section(document: Document, places: Places) -> str:
 
     Args:
         document: The results.
-        places: Where each repeat is told.
+        places: Place of each repeat.
     """
     if not document.summaries:
         return ""
@@ -77,7 +77,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
     unit = unit_of(measured)
     number = headline_number(summary, unit)
     value = None if number.value is None else number.value / unit.per_unit
-    remarks = "".join(f'<br><span class="muted">{markup(said)}</span>' for said in told(summary, measured))
+    notes = "".join(f'<br><span class="muted">{markup(remark)}</span>' for remark in remarks(summary, measured))
     interval = f'<br><span class="muted">{markup(_ends(number.interval, unit))}</span>' if number.interval else ""
     cells = (
         ("", value, struck(rate(value, unit), typical) + interval),
@@ -87,7 +87,7 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
         ("", summary.p50_ns.value, struck(format_ns(summary.p50_ns.value), typical)),
         ("", summary.p99_ns.value, struck(format_ns(summary.p99_ns.value), typical)),
         ("words", None, markup(" and ".join(summary.measures))),
-        ("words", None, trust_told(typical)),
+        ("words", None, trust_text(typical)),
     )
     written = "".join(
         f"<td{_words(kind == 'words')}{'' if by is None else f' data-by={chr(34)}{by:.9g}{chr(34)}'}>{html}</td>"
@@ -95,12 +95,12 @@ def _row(row: int, title: str, repeated: _Repeated) -> str:
     )
     return (
         f'<tr id="{repeat_anchor(row)}"><td data-by="{row + 1}">{row + 1}</td>'
-        f'<th scope="row">{markup(title)}{remarks}</th>{written}</tr>'
+        f'<th scope="row">{markup(title)}{notes}</th>{written}</tr>'
     )
 
 
 def _each(repeated: _Repeated) -> str:
-    """Link the rate of each repeat, those that are left out in brackets; of very many say how many there are."""
+    """Link the rate of each repeat, those that are left out in brackets; of very many only count them."""
     summary, measured = repeated.summary, repeated.measured
     if len(measured) > _MOST_RATES:
         return f"{len(measured)} repeats, {len(measured) - len(summary.counted)} left out"
@@ -124,7 +124,7 @@ def _legend(document: Document) -> str:
     parts = [f"Rates, p50 and p99: {', or '.join(METHODS[method] for method in methods)}."] if methods else []
     parts.append(
         "Below a rate its 95 % interval over the repeats. CV: standard deviation by mean. In brackets: left out, because it"
-        " is not to be trusted. Each repeat leads to its own numbers; warnings name its row in the summary."
+        " is not trusted. Each repeat leads to its own numbers; warnings name its row in the summary."
     )
     if any(summary.is_response for summary in document.summaries):
         parts.append("Percentiles of an open loop are those of the response time.")

@@ -1,18 +1,18 @@
-"""The table of all results: a row each, or a row a test, with the rate over time and the latencies as small pictures."""
+"""Write the table of all results: a row per result or test, with small pictures of rate and latency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.figures.timeline import rates
-from assay.report.numbers import headline, interval_told, is_with_flush, rate, rate_unit
-from assay.report.page.anchors import Places, card_anchor, struck, trust_told
+from assay.report.limited_by import marked_limit
+from assay.report.numbers import headline, interval_ends, is_with_flush, rate, rate_unit
+from assay.report.page.anchors import Places, card_anchor, struck, trust_text
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.thumbnails import StripScale, sparkline
-from assay.report.page.tiles import counts_told, range_told
-from assay.report.page.told_numbers import limit_told
+from assay.report.page.tiles import counts_text, range_text
 from assay.report.recording import Recording
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import LatencyNs, Result
 from assay.units import ABSENT, format_ns
 
@@ -34,7 +34,7 @@ class _Cell:
 
 
 def summary_table(recording: Recording, results: Sequence[Result], rows: Sequence[SummaryRow], places: Places) -> str:
-    """Give the table; a number that is not to be trusted is struck through and linked to why."""
+    """Give the table; a number that is not trusted is struck through and linked to why."""
     if not rows:
         return '<section aria-labelledby="summary"><h2 id="summary">Summary</h2><p>Nothing was measured.</p></section>'
     mains = [results[row.members[0]] for row in rows if row.is_one]
@@ -63,7 +63,7 @@ def _legend(rows: Sequence[SummaryRow], *, has_response: bool, has_pictures: boo
         )
     if not all(row.is_one for row in rows):
         parts.append("A row of several results has their lowest and highest rate that may be used.")
-    parts.append(f"{ABSENT}: not known; a finding says why.")
+    parts.append(f"{ABSENT}: not known; a finding explains why.")
     return f'<p class="muted">{" ".join(parts)}</p>'
 
 
@@ -83,7 +83,10 @@ class _Table:
         cells = [_head(name, is_words=is_words) for name, is_words in named]
         if self.has_pictures:
             cells.append(f'<th scope="col" class="words" data-plain>Latency{self.scale.axis()}</th>')
-        cells += [_head("CPU/op", is_words=False), *(_head(n, is_words=True) for n in ("Of", "Limited by", "Trust"))]
+        cells += [
+            _head("CPU/op", is_words=False),
+            *(_head(n, is_words=True) for n in ("Served by", "Limited by", "Trust")),
+        ]
         return "".join(cells).replace('class="words">Over time', 'class="words" data-plain>Over time')
 
     def row(self, results: Sequence[Result], row: SummaryRow, places: Places) -> str:
@@ -103,8 +106,8 @@ class _Table:
         cells += [
             _Cell(struck(format_ns(result.cpu_ns_per_op), result), result.cpu_ns_per_op),
             _Cell(markup(result.measures.words), is_words=True),
-            _Cell(markup(limit_told(result)), is_words=True),
-            _Cell(trust_told(result), is_words=True),
+            _Cell(markup(marked_limit(result, ABSENT)), is_words=True),
+            _Cell(trust_text(result), is_words=True),
         ]
         title = f'<a href="#{card_anchor(i)}">{markup(row.title)}</a>' if i in places.cards else markup(row.title)
         return _row(places.rows[i], str(i + 1), title, cells)
@@ -113,11 +116,11 @@ class _Table:
         """Give the row of several results: from where to where their rates go."""
         members = [results[i] for i in row.members]
         blank = _Cell("")
-        cells = [_Cell(range_told(members))]
+        cells = [_Cell(range_text(members))]
         cells += [blank] * (self.has_pictures + 2 * self.has_response + 3 + self.has_pictures + 1)
         measured = ", ".join(sorted({result.measures.words for result in members}))
         cells += [_Cell(markup(measured), is_words=True), _Cell("", is_words=True)]
-        cells.append(_Cell(counts_told(members), is_words=True))
+        cells.append(_Cell(counts_text(members), is_words=True))
         title = f'{markup(row.title)} <span class="muted">({len(members)} results)</span>'
         return _row(places.rows[row.members[0]], str(row.members[0] + 1), title, cells)
 
@@ -135,8 +138,8 @@ def _head(name: str, *, is_words: bool) -> str:
 
 
 def _interval(result: Result) -> str:
-    told = "with the flush" if is_with_flush(result) else interval_told(result)
-    return "" if told == ABSENT or not stands(result) else f'<br><span class="muted">{markup(told)}</span>'
+    text = "with the flush" if is_with_flush(result) else interval_ends(result)
+    return "" if text == ABSENT or not is_usable(result) else f'<br><span class="muted">{markup(text)}</span>'
 
 
 def _latencies(spread: LatencyNs | None, keys: Sequence[str], result: Result) -> list[_Cell]:

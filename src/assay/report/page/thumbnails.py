@@ -1,4 +1,4 @@
-"""Two pictures that fit in a row of a table, as SVG: the rate over time, and where the latencies lie.
+"""Draw small SVG pictures for a table row: the rate over time, and the latency distribution.
 
 They need no JavaScript. Colours come from the page's style sheet, so that they follow light and dark. All latency strips of
 a table share one logarithmic scale, so that rows can be compared; the heading has its ticks.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.outward import markup
-from assay.report.axes import decades_around
+from assay.report.axes import decades_covering
 from assay.report.figures.timeline import Rates
 from assay.report.numbers import rate, span_s
 from assay.results import LatencyNs, Result
@@ -73,7 +73,7 @@ class StripScale:
     def of(cls, spreads: Iterable[LatencyNs | None]) -> "StripScale":
         """Enclose everything that strips show."""
         found = [v for one in spreads if one for v in (one.p50, one.p99, one.max) if v]
-        return cls(*decades_around(min(found, default=1e3), max(found, default=1e6)))
+        return cls(*decades_covering(min(found, default=1e3), max(found, default=1e6)))
 
     def place(self, value_ns: float) -> float:
         """Give the place of a value along the strip."""
@@ -105,12 +105,12 @@ class StripScale:
         """Draw p50, p99 and the slowest of one or two spreads, one below the other."""
         height = 16 * len(spreads)
         parts = [f'<path class="tick" d="M{self.place(v):.1f} 0V{height}"/>' for v in self.decades()]
-        said = []
+        texts = []
         for at, (name, spread) in enumerate(spreads):
             parts.append(self._one(spread, 16 * at + 8))
             values = ((key, getattr(spread, key)) for key in ("p50", "p99", "max"))
-            said.append(f"{name}: " + ", ".join(f"{key} {format_ns(value)}" for key, value in values))
-        words = markup("; ".join(said))
+            texts.append(f"{name}: " + ", ".join(f"{key} {format_ns(value)}" for key, value in values))
+        words = markup("; ".join(texts))
         return (
             f'<svg class="strip" viewBox="0 0 {_STRIP_WIDTH} {height}" width="{_STRIP_WIDTH}" height="{height}" role="img"'
             f' aria-label="{words}"><title>{words}</title>{"".join(parts)}</svg>'
@@ -120,7 +120,7 @@ class StripScale:
         p50, p99, slowest = ((None if v is None else self.place(v)) for v in (spread.p50, spread.p99, spread.max))
         parts = []
         if p50 is not None and (end := p99 if p99 is not None else slowest) is not None:
-            # Without a p99 nothing says where between them most operations lie.
+            # Without a p99 it is not known where most operations lie.
             parts.append(f'<path class="{"most" if p99 is not None else "few"}" d="M{p50:.1f} {y}H{end:.1f}"/>')
         if p99 is not None and slowest is not None:
             parts.append(f'<path class="few" d="M{p99:.1f} {y}H{slowest:.1f}"/>')

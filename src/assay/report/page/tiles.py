@@ -1,4 +1,4 @@
-"""The main results as tiles: rate with its interval, p99, what limited it, and whether it may be trusted.
+"""Draw the main results as tiles: rate with interval, p99, limiter and trust.
 
 A quick run has a tile for each kind of work. Another has one for each of its rows, or of many rows for the eight that were
 measured longest.
@@ -9,19 +9,20 @@ from dataclasses import dataclass
 
 from assay.outward import markup
 from assay.report.latency_headline import has_latency_headline, median_interval_words, median_words
+from assay.report.limited_by import marked_limit
 from assay.report.numbers import (
     MIB_PER_S,
     headline,
     headline_rates,
-    interval_told,
+    interval_ends,
     is_with_flush,
     rate,
     rate_words,
+    user_latency,
 )
-from assay.report.page.anchors import Places, struck, trust_told
+from assay.report.page.anchors import Places, struck, trust_text
 from assay.report.page.grouping import SummaryRow
-from assay.report.page.told_numbers import limit_told, user_latency
-from assay.report.verdict import stands
+from assay.report.verdict import is_usable
 from assay.results import Result
 from assay.units import ABSENT, format_ns, format_number
 
@@ -32,13 +33,13 @@ _QUICK = (
     ("Synchronous writes", (("sync-write", "8 KiB"),)),
     ("Metadata, 1 worker", (("create-1", "create"), ("stat-1", "stat"), ("delete-1", "delete"))),
 )
-"""Titles, and the phases of the quick suite that each tells of."""
+"""Titles, and the phases of the quick suite that each shows."""
 
 
 @dataclass(frozen=True)
 class _Tile:
     title: str
-    told: tuple[tuple[str, int], ...]
+    parts: tuple[tuple[str, int], ...]
     """What to call each result, and its place."""
 
 
@@ -66,7 +67,7 @@ def tiles(results: Sequence[Result], rows: Sequence[SummaryRow], places: Places,
 def _of_quick(results: Sequence[Result]) -> list[_Tile]:
     at = {result.phase: i for i, result in reversed(list(enumerate(results)))}
     made = [_Tile(title, tuple((name, at[phase]) for phase, name in parts if phase in at)) for title, parts in _QUICK]
-    return [tile for tile in made if tile.told]
+    return [tile for tile in made if tile.parts]
 
 
 def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
@@ -75,13 +76,13 @@ def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
     members = [results[i] for i in row.members]
     return (
         f'<div class="tile"><h3><a href="#{places.of(row.members[0])}">{markup(row.title)}</a></h3>'
-        f'<p class="figure">{range_told(members)}</p><p class="small">{counts_told(members)}</p></div>'
+        f'<p class="figure">{range_text(members)}</p><p class="small">{counts_text(members)}</p></div>'
     )
 
 
-def range_told(members: Sequence[Result]) -> str:
-    """Say from where to where the rates of several results go that may be shown as numbers."""
-    known = [(value, result) for result in members if stands(result) and (value := headline(result)[0])]
+def range_text(members: Sequence[Result]) -> str:
+    """Format the range of the usable rates of several results."""
+    known = [(value, result) for result in members if is_usable(result) and (value := headline(result)[0])]
     if not known:
         return markup(ABSENT)
     units = {headline(result)[1] for _, result in known}
@@ -95,24 +96,24 @@ def range_told(members: Sequence[Result]) -> str:
     return f"{markup(format_number(low))} to {markup(rate(high, unit))}"
 
 
-def counts_told(members: Sequence[Result]) -> str:
-    """Say how many of several results may be trusted."""
+def counts_text(members: Sequence[Result]) -> str:
+    """Count the trusted results."""
     trusted = sum(result.trusted for result in members)
-    weak = sum(stands(result) and not result.trusted for result in members)
+    weak = sum(is_usable(result) and not result.trusted for result in members)
     bad = len(members) - trusted - weak
-    counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not to be trusted"))
+    counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not trusted"))
     return ", ".join(f'<span class="{colour}">{n:,} {words}</span>' for n, colour, words in counted if n)
 
 
 def _tile(tile: _Tile, results: Sequence[Result], places: Places) -> str:
-    told = "".join(_told(name, results[i], places.of(i)) for name, i in tile.told)
-    return f'<div class="tile"><h3>{markup(tile.title)}</h3>{told}</div>'
+    text = "".join(_part(name, results[i], places.of(i)) for name, i in tile.parts)
+    return f'<div class="tile"><h3>{markup(tile.title)}</h3>{text}</div>'
 
 
-def _told(name: str, result: Result, anchor: str) -> str:
+def _part(name: str, result: Result, anchor: str) -> str:
     which, spread = user_latency(result)
-    known = interval_told(result)
-    between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and stands(result) else ""
+    known = interval_ends(result)
+    between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and is_usable(result) else ""
     if is_with_flush(result):
         between = '<span class="also">with the flush</span>'
     value = struck(rate(*headline(result)), result)
@@ -120,12 +121,12 @@ def _told(name: str, result: Result, anchor: str) -> str:
     if has_latency_headline(result):
         parts.insert(0, struck(rate_words(result), result))
         value = struck(median_words(result), result)
-        between = f'<span class="also">{markup(median_interval_words(result))}</span>' if stands(result) else ""
-    limit = limit_told(result)
+        between = f'<span class="also">{markup(median_interval_words(result))}</span>' if is_usable(result) else ""
+    limit = marked_limit(result, ABSENT)
     if limit != ABSENT:
         parts.append(f"limited by {markup(limit)}")
     link = f'<a class="what" href="#{anchor}">{markup(name or "details")}</a>'
     return (
-        f'<div class="told"><p class="figure">{value} {between}</p>'
-        f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_told(result)}</p></div>'
+        f'<div class="part"><p class="figure">{value} {between}</p>'
+        f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_text(result)}</p></div>'
     )

@@ -1,4 +1,4 @@
-"""What is to be distrusted, and the notes: each kind of finding once, linked to the results that it is about, and back."""
+"""List warnings and notes: each kind of finding once, linked with its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from assay.report.page.anchors import Places, severity_class, warning_anchor
 from assay.results import Document, Finding
 
 _MOST_TEXTS = 4
-"""What one kind of finding says of different results is said so often; a card has it of its own."""
+"""Most texts of one kind of finding that are listed; the card of a result has its own."""
 
 
 @dataclass
@@ -17,11 +17,11 @@ class _Kind:
     id: str
     severity: str
     cure: str
-    said: dict[str, list[int]] = field(default_factory=dict)
-    """Places of results by what is said of them; of the whole run none."""
+    texts: dict[str, list[int]] = field(default_factory=dict)
+    """Places of results by the text about them; none for the whole run."""
 
     def results(self) -> list[int]:
-        return sorted({i for where in self.said.values() for i in where})
+        return sorted({i for where in self.texts.values() for i in where})
 
 
 def warnings(document: Document, places: Places) -> str:
@@ -32,24 +32,20 @@ def warnings(document: Document, places: Places) -> str:
         listed += _listed(kind, places, is_target=kind.id not in told)
         told.add(kind.id)
     notes = _notes(document.findings)
-    shown = (
-        f'<ul class="findings kinds">{listed}</ul>'
-        if listed
-        else '<p class="good">Nothing speaks against the numbers.</p>'
-    )
+    shown = f'<ul class="findings kinds">{listed}</ul>' if listed else '<p class="good">No warnings.</p>'
     return f'<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2>{shown}{notes}</section>'
 
 
 def _kinds(document: Document) -> list[_Kind]:
     """Group findings by id, severity and cure: one id has a cure for each of its causes."""
     found: dict[tuple[str, str, str], _Kind] = {}
-    told: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
-    told += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
-    for finding, i in sorted(told, key=lambda pair: SEVERITIES.index(pair[0].severity)):
+    parts: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
+    parts += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
+    for finding, i in sorted(parts, key=lambda pair: SEVERITIES.index(pair[0].severity)):
         if finding.severity != NOTE:
             key = (finding.id, finding.severity, finding.cure)
             kind = found.setdefault(key, _Kind(*key))
-            kind.said.setdefault(finding.text, []).extend([] if i is None else [i])
+            kind.texts.setdefault(finding.text, []).extend([] if i is None else [i])
     return list(found.values())
 
 
@@ -57,14 +53,14 @@ def _listed(kind: _Kind, places: Places, *, is_target: bool) -> str:
     """Print one kind; links to an id lead to the first of its kinds."""
     concerned = kind.results()
     where = places.links(concerned) if concerned else "the whole run"
-    said = sorted(kind.said.items(), key=lambda pair: -len(pair[1]))
+    parts = sorted(kind.texts.items(), key=lambda pair: -len(pair[1]))
     shown = 1 if places.tests else _MOST_TEXTS
-    texts = [_text(text, rows, places, alone=len(said) == 1 or bool(places.tests)) for text, rows in said[:shown]]
-    if len(said) > shown:
-        others = "".join(_text(text, rows, places, alone=False) for text, rows in said[shown : 10 * _MOST_TEXTS])
-        left = len(said) - 10 * _MOST_TEXTS
-        more = f'<p class="muted">and the like {left} times more: assay explain tells them.</p>' if left > 0 else ""
-        words = f"The like of other results, in {len(said) - shown} wordings"
+    texts = [_text(text, rows, places, alone=len(parts) == 1 or bool(places.tests)) for text, rows in parts[:shown]]
+    if len(parts) > shown:
+        others = "".join(_text(text, rows, places, alone=False) for text, rows in parts[shown : 10 * _MOST_TEXTS])
+        left = len(parts) - 10 * _MOST_TEXTS
+        more = f'<p class="muted">{left} more: assay explain lists them.</p>' if left > 0 else ""
+        words = f"Other results: {len(parts) - shown} similar texts"
         texts.append(f"<details><summary>{words}</summary>{others}{more}</details>")
     cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
     target = f' id="{warning_anchor(kind.id)}"' if is_target else ""
@@ -89,7 +85,7 @@ def _notes(found: Sequence[Finding]) -> str:
 
 
 def finding_item(finding: Finding, *, linked: bool) -> str:
-    """Tell one finding; `linked` leads to where it is told of all results."""
+    """Format one finding; `linked` links to its entry for all results."""
     cure = f' <span class="muted">{markup(finding.cure)}</span>' if finding.cure else ""
     name = f"<code>{markup(finding.id)}</code>"
     if linked and finding.severity != NOTE:

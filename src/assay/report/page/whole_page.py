@@ -1,4 +1,4 @@
-"""A page as one HTML file: nothing is fetched, ever; it opens in a lab without internet and can be mailed.
+"""Write a page as one HTML file that loads nothing from a network.
 
 The figures' JavaScript (Vega-Lite by vl-convert) is in the file once. A content security policy forbids the page every
 connection, so that even a fault here could not make it call out. Without JavaScript every number is still there: each figure

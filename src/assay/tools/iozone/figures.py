@@ -53,7 +53,7 @@ class _Numbers:
         return self.doubted.get(cell, True)
 
     def marked(self, cell: Cell) -> str:
-        """Print a number; one that is weak has a ring, one that is not to be trusted is in brackets."""
+        """Print a number; one that is weak has a ring, one that is not trusted is in brackets."""
         number = format_number(self.values.get(cell))
         return number if cell not in self.doubted else f"{number}°" if self.doubted[cell] else f"({number})"
 
@@ -61,7 +61,7 @@ class _Numbers:
         """Explain the marks in use."""
         weak, bad = sum(self.doubted.values()), sum(not is_usable for is_usable in self.doubted.values())
         marks = [f" °: weak ({weak} cells)."] if weak else []
-        marks += [f" Grey and in brackets: not to be trusted ({bad} cells)."] if bad else []
+        marks += [f" Grey and in brackets: not trusted ({bad} cells)."] if bad else []
         return "".join(marks) + (" The warnings give the reasons." if marks else "")
 
 

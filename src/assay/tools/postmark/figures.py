@@ -9,7 +9,7 @@ from assay.analysis import histogram
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
+from assay.report.axes import LATENCY_LABEL, Layered, decades_covering, linear_ticks, log_ticks, records
 from assay.report.figure import Figure, Table
 from assay.tools import measured
 from assay.tools.postmark.plan import TITLES
@@ -95,7 +95,7 @@ def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
         for i, one in enumerate(latencies)
     ]
     known = [value for one in latencies for value in (one.p50_ns, one.p99_ns, one.max_ns) if value]
-    low, high = decades_around(min(known), max(known))
+    low, high = decades_covering(min(known), max(known))
     scale = vl.Scale(type="log", domain=[low, high], nice=False)
     axis = vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
     base = vl.Chart(records(rows)).encode(y=_rows(len(rows)))

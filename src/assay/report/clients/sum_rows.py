@@ -1,4 +1,4 @@
-"""What is there to say of each sum over clients, in the unit in which it is read?"""
+"""Describe each sum over clients, in the unit of its headline."""
 
 import functools
 import statistics
@@ -13,7 +13,7 @@ from assay.units import format_number
 
 
 @dataclass(frozen=True)
-class ToldSum:
+class SumRow:
     """One sum."""
 
     row: int
@@ -24,14 +24,14 @@ class ToldSum:
 
     @property
     def unit(self) -> RateUnit:
-        """In which its rates are told."""
+        """Unit of its rates."""
         return rate_unit(self.result)
 
     def value(self, rate: ClientRate) -> float:
         """Give a client's rate in that unit; 0 where it did nothing."""
         return self.unit.of(rate.iops, rate.throughput_bytes_per_s) or 0.0
 
-    def told(self, rate: ClientRate) -> str:
+    def rate_text(self, rate: ClientRate) -> str:
         """Write a client's rate without its unit."""
         return format_number(self.value(rate))
 
@@ -42,7 +42,7 @@ class ToldSum:
 
     @property
     def is_sum(self) -> bool:
-        """Whether the clients did it together: else there is nothing to be said of all of them."""
+        """Whether the clients worked at the same time: else there is no sum."""
         return self.found.window_s is not None
 
     @functools.cached_property
@@ -68,13 +68,13 @@ class ToldSum:
         return self.value(rate) / middle if middle > 0 else None
 
 
-def told_sums(document: Document) -> list[ToldSum]:
+def sum_rows(document: Document) -> list[SumRow]:
     """Give the sums in the order of their rows; those whose result is not there are left out."""
     sums = sums_of(document).results
     row_of = {result.label: row for row, same in enumerate(by_label(sums).values(), start=1) for result in same}
     by_name = {found.label: found for found in document.sums}
     return [
-        ToldSum(row_of[result.label], title, result, by_name[result.label])
+        SumRow(row_of[result.label], title, result, by_name[result.label])
         for title, result in zip(titles_of(sums), sums, strict=True)
         if result.label in by_name
     ]

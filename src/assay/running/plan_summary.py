@@ -1,4 +1,4 @@
-"""What would a Plan do, and where? In lines for whoever is asked whether it may."""
+"""Summarise what a Plan would do, and where, for the user who is asked to confirm it."""
 
 import os
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ _UNTOUCHING = (Prepare, Evict, Sync)
 """Steps that every load has, and that change nothing but Assay's own files."""
 
 
-def foreseen(plan: Plan) -> Iterator[str]:
-    """Say who does what where, a line each; raises PlanError where a target's address is none."""
+def plan_summary(plan: Plan) -> Iterator[str]:
+    """Describe user, actions and places, a line each; raises PlanError for a bad target address."""
     user = plan.user
     uid = os.geteuid() if user is None else user.uid
     yield f"as user {uid}{' (root)' if uid == 0 else ''}: {_phases(plan)} of the load '{plan.name}'"
@@ -44,7 +44,7 @@ def _set_words(one: FileSet) -> str:
 
 
 def _step_words(step: Step) -> str:
-    """Say what a step does beyond Assay's own files; nothing where it does nothing."""
+    """Describe what a step does outside Assay's own files; empty if nothing."""
     if isinstance(step, _UNTOUCHING):
         return ""
     if isinstance(step, Fill):

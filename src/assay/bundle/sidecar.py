@@ -1,4 +1,4 @@
-"""Changing the small files of a run that lie beside its record: what is said of it, and when something happened.
+"""Change the small files next to a run's record: its remarks and its marks.
 
 No manifest covers them, so they may change after the seal. Each is replaced as a whole, under a name made anew, so that
 nothing that lies in a stranger's bundle is opened to be written.
@@ -20,7 +20,7 @@ _LOCK_TRIES, _LOCK_PAUSE_S = 100, 0.05
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def replace_beside(folder: Path, name: str, data: bytes) -> None:
+def replace_sidecar(folder: Path, name: str, data: bytes) -> None:
     """Replace a file of a run, durably; raises OSError, and then the old is untouched."""
     # It ends as a seal's own temporary files do, which no manifest has.
     temporary = folder / f"{name}.{secrets.token_hex(8)}.part"

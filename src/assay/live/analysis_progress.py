@@ -1,4 +1,4 @@
-"""Works the results of a run out, and tells on standard error how far that is, where it takes long: of very many clients."""
+"""Compute the results of a run, with progress on standard error if it takes long, as with very many clients."""
 
 import sys
 import time
@@ -11,14 +11,14 @@ from assay.live.progress_line import ProgressLine
 from assay.results import Document
 
 _FIRST_S = 2.0
-"""What is done before says nothing."""
+"""Time before the first line."""
 _AGAIN_S = 0.5
 _AGAIN_LINE_S = 10.0
 """Where a line cannot be written over."""
 
 
-class JudgingTold:
-    """One line for all clients: `judging clients: 120 of 1,000`."""
+class AnalysisProgress:
+    """One line for all clients: `analysing clients: 120 of 1,000`."""
 
     def __init__(self, out: TextIO, now_s: Callable[[], float] = time.monotonic) -> None:
         """Begin to count the time."""
@@ -26,12 +26,12 @@ class JudgingTold:
         self._line = ProgressLine(out)
         self._due_s = now_s() + _FIRST_S
 
-    def tell(self, done: int, total: int) -> None:
-        """So many of the clients have been judged."""
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` clients are analysed."""
         now_s = self._now_s()
         if now_s < self._due_s:
             return
-        words = f"judging clients: {done:,} of {total:,}"
+        words = f"analysing clients: {done:,} of {total:,}"
         if self._line.is_terminal:
             self._due_s = now_s + _AGAIN_S
             self._line.show(words)
@@ -45,10 +45,10 @@ class JudgingTold:
         self._line.clear()
 
 
-def document_told(run: RunRecord) -> Document:
-    """Compute the result document of a run, sealed or not, and tell how far that is."""
-    told = JudgingTold(sys.stderr)
+def document_with_progress(run: RunRecord) -> Document:
+    """Compute the result document of a run, sealed or not, with progress."""
+    progress = AnalysisProgress(sys.stderr)
     try:
-        return document(run, told.tell)
+        return document(run, progress.update)
     finally:
-        told.end()
+        progress.end()
