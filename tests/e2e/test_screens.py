@@ -10,7 +10,7 @@ from e2e.command import COMMAND, need_command
 
 SIZES = ((80, 24), (100, 30), (160, 50))
 RUNS: dict[str, tuple[str, ...]] = {
-    "quick": ("quick", "{directory}", "--time", "5s"),
+    "quick": ("quick", "{directory}", "--time", "8s"),
     "open loop": ("run", "open-loop", "{directory}", "--time", "3s"),
     "iozone": ("iozone", "-a", "-g", "1m", "-f", "{directory}/iozone.tmp"),
     "bonnie": ("bonnie", "-d", "{directory}", "-s", "64", "-r", "32", "-n", "1", "-u", "root"),
