@@ -96,7 +96,7 @@ def test_what_cannot_be_shown_is_a_line_and_bad_input(assay: Assay, run: str, wo
 
 
 def test_a_run_of_one_client_has_none_to_show(assay: Assay, tmp_path: Path) -> None:
-    assay("measure", tmp_path, "--time", "1s", "--size", "1MiB", "--no-report", "-q", check=None)
+    assay("measure", tmp_path, "--time", "0.2s", "--size", "1MiB", "--no-report", "-q", check=None)
 
     assert "is of one client: leave --clients out" in assay("show", "last", "--clients", check=2).stderr
     assert "is of one client: leave --client out" in assay("show", "last", "--client", "h1", check=2).stderr

@@ -34,7 +34,7 @@ name = "measured"
 
 LOADS = {
     "a mix, three workers, by time": """
-seconds = "1s"
+seconds = "0.4s"
 [[phase.job]]
 workers = 3
 loop = [{ choice = [
@@ -51,7 +51,7 @@ stop = { ops = 20_000 }
 op = { op = "read", set = "data", access = "random", size = "4KiB" }
 """,
     "writes and fsyncs beside reads": """
-seconds = "1s"
+seconds = "0.4s"
 [[phase.job]]
 name = "log"
 loop = [{ op = "write", set = "data", pick = "own", size = "4KiB" }, { op = "fdatasync", set = "data", pick = "own" }]

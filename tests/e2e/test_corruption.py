@@ -166,10 +166,10 @@ def _mixed(seconds: str, size: str = "4KiB", pattern: str = HOT, depth: str = QU
 @pytest.mark.parametrize(
     "load",
     [
-        _mixed("2s"),
-        _mixed("1s", depth=PSYNC),
-        _mixed("1s", size="64KiB", pattern='"random"'),
-        _mixed("1s", size="512B", depth=PSYNC),
+        _mixed("1s"),
+        _mixed("0.5s", depth=PSYNC),
+        _mixed("0.5s", size="64KiB", pattern='"random"'),
+        _mixed("0.5s", size="512B", depth=PSYNC),
     ],
     ids=["hot blocks in a queue", "hot blocks one by one", "64 KiB", "sectors"],
 )

@@ -12,7 +12,7 @@ from e2e.command import Assay, Measure
 
 
 @pytest.mark.parametrize("example", suites.examples())
-def test_an_example_runs_for_half_a_second_a_phase(example: str, measure: Measure, tmp_path: Path) -> None:
+def test_an_example_runs_for_a_third_of_a_second_a_phase(example: str, measure: Measure, tmp_path: Path) -> None:
     document = _run_briefly(suites.text(example), measure, tmp_path / "data")
 
     _has_rates(document)
@@ -41,15 +41,15 @@ def _run_briefly(load: str, measure: Measure, directory: Path) -> dict[str, Any]
 
 
 def _options(load: str) -> list[str]:
-    """Half a second for each phase that has a length, little data, few files: as far as the load has such parameters."""
+    """A third of a second for each phase that has a length, little data, few files: as far as there are parameters."""
     options = ["--no-report"]
     if '"spawn"' in load:
         options += ["--allow-commands"]
     if "${phase_seconds}" in load:
-        options += ["--time", f"{native.phase_count(load, 'load.toml') / 2:g}s"]
+        options += ["--time", f"{native.phase_count(load, 'load.toml') / 3:g}s"]
     if "${size}" in load:
         options += ["--size", "16MiB"]
-    values = {"files": "1000", "metadata_seconds": "0.5s"}
+    values = {"files": "1000", "metadata_seconds": "0.3s"}
     return options + [f"--set={name}={value}" for name, value in values.items() if "${" + name + "}" in load]
 
 

@@ -183,7 +183,7 @@ def test_what_an_engine_still_writes_is_not_fetched(assay: Assay, home: Path, tm
 
 
 def test_clocks_are_read_by_the_engines_where_that_is_wanted(assay: Assay, home: Path, tmp_path: Path) -> None:
-    words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "1s", "--hosts", "local:2", "--no-report")
+    words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "0.3s", "--hosts", "local:2", "--no-report")
     for option, most in (((), EXCHANGES), (("--echo",), BY_ECHO)):
         assay(*words, *option)
         last = RunBundle.open(max(path for path in assay.runs.iterdir() if path.is_dir()))
@@ -198,7 +198,19 @@ def test_clocks_are_read_by_the_engines_where_that_is_wanted(assay: Assay, home:
 
 
 def test_a_run_of_clients_is_done_again_with_clients_that_are_named(assay: Assay, home: Path, tmp_path: Path) -> None:
-    words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "1s", "--hosts", "local:2", "--share", "together")
+    words = (
+        "measure",
+        tmp_path,
+        "--read",
+        "--size",
+        "1m",
+        "--time",
+        "0.3s",
+        "--hosts",
+        "local:2",
+        "--share",
+        "together",
+    )
     assay(*words, "--no-report")
     assert not list(home.rglob("events.ndjson"))
 

@@ -46,7 +46,7 @@ def test_the_load_file_that_it_prints_is_the_load_that_it_carries_out(
 def test_one_fsync_follows_each_so_many_writes(assay: Assay, tmp_path: Path) -> None:
     for depth, workers in ((1, 1), (4, 2)):
         words = ("--write", "--fsync-every", "16", "--depth", str(depth), "--workers", str(workers))
-        document = _document(assay, "measure", tmp_path, *words, "--size", "4m", "--time", "2s")
+        document = _document(assay, "measure", tmp_path, *words, "--size", "4m", "--time", "1s")
 
         counts = {result["operation"]: result["ops"] for result in document["results"]}
         # At each edge of the result's window a worker may stand anywhere between two flushes, and its requests in flight

@@ -52,7 +52,7 @@ def test_quick_does_not_take_away_a_set_that_was_to_be_kept(assay: Assay, direct
 
     refused = [
         assay("run", load_file(tmp_path), directory, "--no-report", check=3).stderr,
-        assay("quick", directory, "--size", "16MiB", "--time", "10s", "--no-report").stderr,
+        assay("quick", directory, "--size", "16MiB", "--time", "8s", "--no-report").stderr,
     ]
 
     sys.stdout.write("".join(refused))
