@@ -78,7 +78,7 @@ class Execution:
     def run(
         self, plan: Plan, connection: Connection | None, source_text: str | None, facts: Sequence[Fact]
     ) -> tuple[RunBundle, AssayError | None]:
-        """Measure, here or with a crew, and keep it."""
+        """Measure, here or with several clients, and keep it."""
         if connection is None or self._clients is None:
             return run_plan(
                 plan,

@@ -1,4 +1,4 @@
-"""A real crew: clients in processes of their own, which join a leader in this one, with real engines."""
+"""Real clients in processes of their own, which join a leader in this one, with real engines."""
 
 import asyncio
 import contextlib
@@ -137,7 +137,7 @@ def hear_until(connection: DaskConnection, is_enough: Callable[[list[Received]],
         received.extend(connection.receive(0.2))
         return is_enough(received)
 
-    wait_until(look, "the crew to say enough", WAIT_S)
+    wait_until(look, "enough events", WAIT_S)
     return received
 
 

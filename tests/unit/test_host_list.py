@@ -50,7 +50,7 @@ class State:
 
 
 class Server:
-    """The part of Dask's scheduler that the roster uses."""
+    """The part of Dask's scheduler that the host list uses."""
 
     def __init__(self) -> None:
         self.stream_handlers: dict[str, Any] = {}
@@ -236,7 +236,7 @@ def test_who_came_before_it_was_known_who_is_expected_is_dismissed_then() -> Non
     host_list.expect(admit_expected({"n1": Role.LOAD}))
 
     assert list(host_list.by_name) == ["n1"]
-    assert "nobody called 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])
+    assert "no client 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])
     host_list.remove_worker(server, stranger)  # type: ignore[arg-type]
     assert received(host_list) == []
 

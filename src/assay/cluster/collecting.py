@@ -53,7 +53,7 @@ class Collected:
 
 @contextlib.contextmanager
 def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
-    """Hold a run that is to be completed, and give it as it is now; raises RunError where somebody else works on it."""
+    """Hold a run that is to be completed, and give it as it is now; raises RunError where another process works on it."""
     with held(bundle.path) as is_free:
         if not is_free:
             raise RunError(
@@ -111,7 +111,7 @@ def collect(
 
 
 def is_whole(bundle: RunBundle, member: Member) -> bool:
-    """Whether a run has all that a client recorded."""
+    """Return whether a run has all that a client recorded."""
     return bundle.is_sealed and (member.lost is None or member.lost.is_collected)
 
 

@@ -57,7 +57,7 @@ class Listener(Protocol):
         """The run is about to start, with these that make load."""
 
     def hear(self, client: str, event: events.Event) -> None:
-        """An event of one of them."""
+        """Take an event of one of them."""
 
     def gone(self, client: str, reason: str) -> None:
         """One of them is not there any more."""
@@ -203,7 +203,7 @@ class _Leading:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until no client has more events."""
+        """Run until no client has more events."""
         loads = self._loads
         self._listener.begin(self._plan, loads)
         self.write_down()
@@ -277,7 +277,7 @@ class _Leading:
                 self._lose(received.client, received.reason, received.heard_ns)
 
     def _is_believable(self, name: str, event: events.Event) -> bool:
-        """Whether an event can be true; a client that sends another is lost with all its events."""
+        """Return whether an event can be true; a client that sends another is lost with all its events."""
         client = self._clients[name]
         try:
             client.rules.take(event)
@@ -382,7 +382,7 @@ class _Leading:
         self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
 
     def _let_observers_go(self) -> None:
-        """An observer's phase ends with that of the last that makes load, and its run with theirs."""
+        """End an observer's phase with that of the last that makes load, and its run with theirs."""
         observers = [name for name, client in self._there().items() if not client.is_load]
         loads = [client for client in self._clients.values() if client.is_load and client.lost is None]
         if not observers or self._is_stopping:

@@ -59,7 +59,7 @@ class Connected:
     word_bytes: int = 0
 
     def begin(self, run_id: str) -> None:
-        """From now on it speaks of this run."""
+        """Start counting for this run."""
         self.run_id, self.batches, self.words, self.word_bytes = run_id, 0, 0, 0
         self.begun_ns = time.monotonic_ns()
 
@@ -84,10 +84,10 @@ AdmissionRule = Callable[[Card], str | None]
 class HostList(SchedulerPlugin):
     """All clients, and their messages that nobody has asked for yet."""
 
-    name = "assay-roster"
+    name = "assay-host-list"
 
     def __init__(self) -> None:
-        """Nobody is there yet, and all are welcome."""
+        """Start empty, and admit all."""
         self._is_wanted: AdmissionRule = lambda _: None
         self.by_name: dict[str, Connected] = {}
         self.refused: dict[str, str] = {}
@@ -137,7 +137,7 @@ class HostList(SchedulerPlugin):
         self.by_name[card.name] = Connected(card, joined, worker, time.monotonic_ns())
 
     def expect(self, rule: AdmissionRule) -> None:
-        """From now on admit whom this rule expects, and dismiss who is connected and not expected."""
+        """Admit from now on whom this rule expects, and dismiss who is connected and not expected."""
         self._is_wanted = rule
         for name, one in list(self.by_name.items()):
             if (reason := rule(one.card)) is not None:
@@ -251,7 +251,7 @@ class HostList(SchedulerPlugin):
     # -- silence ---------------------------------------------------------------------------------------------------------
 
     def suspects(self) -> tuple[str, ...]:
-        """Who has been silent for longer than it should."""
+        """Name the clients that have been silent for too long."""
         limit_ns = round(SUSPECT_BEATS * self.period_s * 1e9)
         now_ns = time.monotonic_ns()
         return tuple(name for name, one in list(self.by_name.items()) if one.silent_ns(now_ns) > limit_ns)
@@ -297,7 +297,7 @@ def admit_expected(expected: Mapping[str, Role] | int) -> AdmissionRule:
 
     def rule(card: Card) -> str | None:
         if card.name not in expected:
-            return f"nobody called '{card.name}' is expected"
+            return f"no client '{card.name}' is expected"
         if card.role is not expected[card.name]:
             return f"it joined as {card.role.value}, and is expected as {expected[card.name].value}"
         return None

@@ -1,4 +1,4 @@
-"""Clients whose streams nobody has fetched when their run is sealed: they are lost, with their events until then.
+"""Mark clients whose streams were not fetched when their run is sealed: they are lost, with their events until then.
 
 So their numbers end at their last event, and what is on their machines can still be collected.
 """

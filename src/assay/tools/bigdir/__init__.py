@@ -46,7 +46,7 @@ class BigDir(FrontEnd[Settings]):
         return to_plan(settings, origin, check_directory(settings.directory))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """Every entry is an inode."""
+        """Count the inodes: one for each entry."""
         return [Need(place, inodes=settings.count * settings.clients) for place in directories(plan).values()]
 
 

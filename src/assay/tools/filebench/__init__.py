@@ -72,7 +72,7 @@ class Filebench(FrontEnd[Settings]):
         return to_plan(settings.workload, settings.file, origin, check_directory(settings.directory))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """Files that the run may create are not laid out before; each is an inode, and a fileset is never more than full."""
+        """Count files that the run may create: each is an inode, and a fileset is never more than full."""
         inodes = _most_entries(settings.workload)
         return [Need(place, inodes=inodes) for place in directories(plan).values()]
 

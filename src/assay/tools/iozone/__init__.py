@@ -95,7 +95,7 @@ class IOzone(FrontEnd[Settings]):
         checks.check_surroundings(settings, plan)
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """What the tests write themselves."""
+        """List what the tests write themselves."""
         return checks.needs(settings, plan)
 
 
