@@ -205,7 +205,7 @@ class ScriptedConnection:
             if script.gone_in == index and tick == 1:
                 script.is_gone = True
                 now_ns = time.monotonic_ns()
-                self.received.append(Gone(client=name, reason="socket closed", heard_ns=now_ns, noticed_ns=now_ns))
+                self.received.append(Gone(client=name, reason="socket closed", last_event_ns=now_ns, noticed_ns=now_ns))
                 return
         if script.role is Role.LOAD:
             self._finish(name, index)

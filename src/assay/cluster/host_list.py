@@ -48,7 +48,7 @@ class Connected:
     joined: JoinedClient
     worker: str
     """Dask's address of it."""
-    heard_ns: int
+    last_event_ns: int
     pardoned_ns: int = 0
     """Time since then in which the leader itself was stopped."""
     batches: int = 0
@@ -74,7 +74,7 @@ class Connected:
 
     def silent_ns(self, now_ns: int) -> int:
         """The length of its silence, without the leader's own stops."""
-        return now_ns - self.heard_ns - self.pardoned_ns
+        return now_ns - self.last_event_ns - self.pardoned_ns
 
 
 AdmissionRule = Callable[[Card], str | None]
@@ -193,7 +193,9 @@ class HostList(SchedulerPlugin):
         is_lie = fault is not None or worker in self._lies
         if not self._is_closing:
             now_ns = time.monotonic_ns()
-            self.received.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=now_ns, is_lie=is_lie))
+            self.received.put(
+                Gone(client=name, reason=reason, last_event_ns=one.last_event_ns, noticed_ns=now_ns, is_lie=is_lie)
+            )
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
@@ -214,7 +216,7 @@ class HostList(SchedulerPlugin):
         if name is None:
             return None
         one = self.by_name[name]
-        one.heard_ns, one.pardoned_ns = time.monotonic_ns(), 0
+        one.last_event_ns, one.pardoned_ns = time.monotonic_ns(), 0
         return one
 
     def _beat(self, worker: str) -> None:
