@@ -1,4 +1,4 @@
-"""What does a crew cost its leader? Time to join, memory, CPU, and whether a word is lost, with ever more clients.
+"""Measure what many clients cost their leader: time to join, memory, CPU and lost events, with more and more clients.
 
     python -m bench.many_clients DIR                        60 real clients, 500 and 1,000 simulated ones
     python -m bench.many_clients DIR --simulated 500        only these
@@ -199,7 +199,7 @@ def ended(started: Sequence["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one crew came to."""
+    """The results of one group of clients."""
 
     kind: str
     clients: int
@@ -335,7 +335,7 @@ def main() -> None:
         join_file, first, count, played, root = sys.argv[2:]
         asyncio.run(play(Path(join_file), int(first), int(count), Path(played).read_bytes(), Path(root)))
         return
-    parser = argparse.ArgumentParser(description="What does a crew cost its leader?")
+    parser = argparse.ArgumentParser(description="Measure what many clients cost their leader.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--simulated", type=int, nargs="*", default=None)
     parser.add_argument("--real", type=int, nargs="*", default=None)

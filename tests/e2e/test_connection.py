@@ -1,4 +1,4 @@
-"""A real crew: clients in processes of their own, which join a leader in this one, with real engines."""
+"""Real clients in processes of their own, which join a leader in this one, with real engines."""
 
 import asyncio
 import contextlib
@@ -137,7 +137,7 @@ def hear_until(connection: DaskConnection, is_enough: Callable[[list[Received]],
         received.extend(connection.receive(0.2))
         return is_enough(received)
 
-    wait_until(look, "the crew to say enough", WAIT_S)
+    wait_until(look, "enough events", WAIT_S)
     return received
 
 
@@ -256,7 +256,7 @@ def test_a_client_that_is_killed_is_gone_and_the_others_are_whole(scene: Scene) 
         gone = [one for one in received if isinstance(one, Gone)]
         assert [one.client for one in gone] == ["n2"]
         assert "connection closed" in gone[0].reason
-        assert gone[0].heard_ns <= gone[0].noticed_ns
+        assert gone[0].last_event_ns <= gone[0].noticed_ns
         assert list(connection.clients) == ["n1", "n10"]
         for name in ("n1", "n10"):
             assert sums(said_by(received, name)) == sums(stream_of(fetched(connection, name, scene.folder)))
@@ -277,7 +277,7 @@ def test_a_client_that_hangs_is_given_up(scene: Scene) -> None:
             scene.processes["n1"].send_signal(signal.SIGCONT)
 
     assert isinstance(gone, Gone)
-    assert "said nothing for" in gone.reason
+    assert "was silent for" in gone.reason
     assert scene.exit_code("n1") == 3
 
 

@@ -1,4 +1,4 @@
-"""Clients that do as they are told, with clocks of known offsets: a crew without machines, for tests of who leads it."""
+"""Clients that follow a script, with clocks of known offsets: without machines, for tests of the leader."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ class Script:
 
 
 class ScriptedConnection:
-    """A crew of such clients."""
+    """Such clients."""
 
     def __init__(self, scripts: dict[str, Script]) -> None:
         """All are there."""
@@ -205,7 +205,7 @@ class ScriptedConnection:
             if script.gone_in == index and tick == 1:
                 script.is_gone = True
                 now_ns = time.monotonic_ns()
-                self.received.append(Gone(client=name, reason="socket closed", heard_ns=now_ns, noticed_ns=now_ns))
+                self.received.append(Gone(client=name, reason="socket closed", last_event_ns=now_ns, noticed_ns=now_ns))
                 return
         if script.role is Role.LOAD:
             self._finish(name, index)

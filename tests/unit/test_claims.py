@@ -417,8 +417,8 @@ def test_markdown_and_lines_are_read_as_toml_is() -> None:
 
     (of_lines, _), (of_page, _) = (parse_text(text, "f", is_markdown=text is page) for text in (lines, page))
 
-    assert [claim.says for claim in of_lines.claims] == [("rate is at least 5 MB/s",), ("other is 104 MB/s.",)]
-    assert [(claim.id, claim.text, claim.says) for claim in of_page.claims] == [
+    assert [claim.sentences for claim in of_lines.claims] == [("rate is at least 5 MB/s",), ("other is 104 MB/s.",)]
+    assert [(claim.id, claim.text, claim.sentences) for claim in of_page.claims] == [
         ("x", "fast | good", ("rate is at least 5 MB/s",)),
         ("y", "other is 104", ("other is 104",)),
     ]

@@ -261,7 +261,7 @@ def test_starts_are_written_down_while_the_run_goes_on(tmp_path: Path, monkeypat
 
 
 class Breaking(ScriptedConnection):
-    """A crew of which the leader cannot hear any more once the phase has begun."""
+    """Clients of which the leader receives nothing more once the phase has begun."""
 
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """Give what there is, until the phase is over."""

@@ -142,7 +142,7 @@ def test_a_client_whose_clock_is_not_known_is_asked_again_and_then_refused_befor
 
 def test_who_was_gone_before_the_run_was_planned_ends_it_in_a_line(tmp_path: Path) -> None:
     connection = ScriptedConnection({"a": Script(), "b": Script()})
-    connection.received = [Gone(client="c", reason="socket closed", heard_ns=1, noticed_ns=2)]
+    connection.received = [Gone(client="c", reason="socket closed", last_event_ns=1, noticed_ns=2)]
 
     _, error, _, _ = run(tmp_path, connection)
 

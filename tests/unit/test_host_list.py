@@ -50,7 +50,7 @@ class State:
 
 
 class Server:
-    """The part of Dask's scheduler that the roster uses."""
+    """The part of Dask's scheduler that the host list uses."""
 
     def __init__(self) -> None:
         self.stream_handlers: dict[str, Any] = {}
@@ -154,11 +154,11 @@ def test_a_word_ends_the_silence() -> None:
     host_list, server = attached()
     worker = join(host_list, server, card(host_list))
     one = host_list.by_name["n1"]
-    one.heard_ns, one.pardoned_ns = 0, 3 * S
+    one.last_event_ns, one.pardoned_ns = 0, 3 * S
 
     server.stream_handlers[ClientMessage.BEAT.value](worker=worker)
 
-    assert one.heard_ns > 0
+    assert one.last_event_ns > 0
     assert one.pardoned_ns == 0
 
 
@@ -236,7 +236,7 @@ def test_who_came_before_it_was_known_who_is_expected_is_dismissed_then() -> Non
     host_list.expect(admit_expected({"n1": Role.LOAD}))
 
     assert list(host_list.by_name) == ["n1"]
-    assert "nobody called 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])
+    assert "no client 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])
     host_list.remove_worker(server, stranger)  # type: ignore[arg-type]
     assert received(host_list) == []
 
@@ -365,7 +365,7 @@ def test_a_reason_is_as_long_as_a_reason_is() -> None:
 def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> None:
     host_list, server = attached()
     worker = join(host_list, server, card(host_list))
-    before_ns = host_list.by_name["n1"].heard_ns
+    before_ns = host_list.by_name["n1"].last_event_ns
 
     server.stream_handlers[ClientMessage.LEAVES.value](worker=worker, reason="SIGTERM ended it")
     for _ in range(2):
@@ -375,7 +375,7 @@ def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> Non
     (gone,) = received(host_list)
     assert isinstance(gone, Gone)
     assert gone.reason == "it left: SIGTERM ended it"
-    assert before_ns <= gone.heard_ns <= gone.noticed_ns
+    assert before_ns <= gone.last_event_ns <= gone.noticed_ns
 
 
 def test_nobody_is_lost_who_was_let_go() -> None:

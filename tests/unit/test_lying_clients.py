@@ -291,7 +291,7 @@ def test_a_liar_on_the_wire_is_gone_with_all_that_it_said(tmp_path: Path) -> Non
             if not self.scripts[LIAR].is_gone:
                 self.scripts[LIAR].is_gone = True
                 self.received.append(
-                    Gone(client=LIAR, reason="it sent a pickle", heard_ns=1, noticed_ns=2, is_lie=True)
+                    Gone(client=LIAR, reason="it sent a pickle", last_event_ns=1, noticed_ns=2, is_lie=True)
                 )
 
     connection, received = Connection({name: Script() for name in ("a", "b", LIAR, "d", "e")}), Received()

@@ -1,4 +1,4 @@
-"""The verdicts as a document, for people's programs. It is a contract: fields are added, never renamed."""
+"""The verdicts as a document for users' programs. It is a contract: fields are added, never renamed."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ class Computed(msgspec.Struct, frozen=True, kw_only=True):
     """A figure that a sentence turns on, or the ratio of two."""
 
     what: str
-    """What it is of: words for people."""
+    """What it is of, in words."""
     values: tuple[float, ...]
     """One, or one for each row that was looked at; in `unit`."""
     unit: str
@@ -75,5 +75,5 @@ def ends(values: Accepted) -> tuple[float | None, float | None]:
 
 
 def to_json(found: AssessedClaims) -> str:
-    """Write the document for people and programs."""
+    """Write the document."""
     return json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())

@@ -36,8 +36,8 @@ def assess_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) 
         AssayError: runs that a sentence names are not there.
     """
     rows = max((len(table.rows) for table in file.tables.values()), default=0)
-    words = sum(len(_WORD.findall(says)) for claim in file.claims for says in claim.says)
-    pairs = sum(len(_OF_PAIRS.findall(says)) for claim in file.claims for says in claim.says)
+    words = sum(len(_WORD.findall(text)) for claim in file.claims for text in claim.sentences)
+    pairs = sum(len(_OF_PAIRS.findall(text)) for claim in file.claims for text in claim.sentences)
     if rows * words > MOST_LOOKS or pairs > MOST_PAIRED:
         raise InputError(
             f"{file.source}: {words} words of sentences over {rows} rows, {pairs} of them over pairs or repeats, take too"
@@ -59,24 +59,24 @@ class _Assessment:
         if claim.undecidable:
             sentences: tuple[AssessedSentence, ...] = (undecided("", claim.undecidable),)
         else:
-            sentences = tuple(self._sentence(says, claim) for says in claim.says)
+            sentences = tuple(self._sentence(text, claim) for text in claim.sentences)
         return make_claim(claim.id, claim.text, claim.note, sentences)
 
-    def _sentence(self, says: str, claim: Claimed) -> AssessedSentence:
+    def _sentence(self, text: str, claim: Claimed) -> AssessedSentence:
         tables = self.file.tables
         try:
-            sentence = parse(says)
+            sentence = parse(text)
             about = against_runs.of_runs(sentence, self.usual)
             # `iops` alone is the column of a table, where there are tables.
             if about is not None and not (about.is_by_user and tables):
-                return against_runs.assess(says, sentence, about, self.runs, self.meant)
+                return against_runs.assess(text, sentence, about, self.runs, self.meant)
             if not tables:
-                return undecided(says, "it names no number of a run, such as 'iops of last', and there is no table")
-            return against_tables.assess(says, sentence, tables, self.meant)
+                return undecided(text, "it names no number of a run, such as 'iops of last', and there is no table")
+            return against_tables.assess(text, sentence, tables, self.meant)
         except (SentenceError, ExpressionError) as error:
             if self.file.is_strict:
-                raise InputError(f"{self.file.source}: claim {claim.id}: '{says[:120]}': {error}") from error
-            return undecided(says, f"not understood: {error}")
+                raise InputError(f"{self.file.source}: claim {claim.id}: '{text[:120]}': {error}") from error
+            return undecided(text, f"not understood: {error}")
 
 
 def exit_code(found: AssessedClaims, *, is_strict: bool) -> int:

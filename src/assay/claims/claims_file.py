@@ -53,7 +53,7 @@ class Claimed:
 
     id: str
     text: str
-    says: tuple[str, ...]
+    sentences: tuple[str, ...]
     note: str = ""
     undecidable: str = ""
     """Why the tables cannot decide it; empty: they may."""
@@ -164,18 +164,18 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
 
 def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
     where = f"{source}: claim {one.id[:60] or number}"
-    says = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
-    if len(says) > MOST_SENTENCES:
-        raise InputError(f"{where}: 'says' has {len(says)} sentences; the limit is {MOST_SENTENCES}")
+    sentences = tuple(one.says) if isinstance(one.says, list) else (one.says,) if one.says else ()
+    if len(sentences) > MOST_SENTENCES:
+        raise InputError(f"{where}: 'says' has {len(sentences)} sentences; the limit is {MOST_SENTENCES}")
     if max(map(len, (one.text, one.note, one.undecidable, one.id))) > MOST_CHARACTERS:
         raise InputError(f"{where}: a text has more than {MOST_CHARACTERS} characters")
-    if one.undecidable and says:
+    if one.undecidable and sentences:
         raise InputError(f"{where}: has 'says' and 'undecidable'; give one of them")
-    if not says and not one.text:
+    if not sentences and not one.text:
         raise InputError(f"{where}: has no 'text' and no 'says'")
-    if not says and not one.undecidable:
-        says = (one.text,)
-    return Claimed(one.id or str(number), one.text or "; ".join(says), says, one.note, one.undecidable)
+    if not sentences and not one.undecidable:
+        sentences = (one.text,)
+    return Claimed(one.id or str(number), one.text or "; ".join(sentences), sentences, one.note, one.undecidable)
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ and a column `unit` that of the numbers of its row; `# stations: 9` is a number 
 numbers, lists and objects, reached by their names with dots between them, or a list of objects, which is a table; the
 value of `data` counts where there is such a key.
 
-Whoever wrote a table may be somebody else: rows, columns and depth have bounds.
+A table may come from another author: rows, columns and depth have bounds.
 """
 
 import csv
@@ -31,7 +31,7 @@ _UNIT_COLUMN = "unit"
 
 
 class NotThereError(Exception):
-    """The tables do not have what a claim is about; the text has the details, for people."""
+    """The tables do not have what a claim is about; the text has the details."""
 
 
 @dataclasses.dataclass(frozen=True)

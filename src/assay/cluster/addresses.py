@@ -21,7 +21,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an IP address is of this machine alone; False for what is not an address."""
+    """Return whether an IP address is of this machine alone; False for what is not an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

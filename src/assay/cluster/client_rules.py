@@ -45,7 +45,7 @@ class ClientRules:
     """The rules of one client, and its events so far."""
 
     def __init__(self, plan: Plan, now_ns: Callable[[], int]) -> None:
-        """For a client with this Plan.
+        """Start for a client with this Plan.
 
         Args:
             plan: Its own part of the run's.

@@ -26,7 +26,7 @@ class ClientState:
     ready: int = -1
     """The last phase that it was ready for, as is `finished` the last that it finished."""
     finished: int = -1
-    heard_ns: int = 0
+    last_event_ns: int = 0
     error: events.Error | None = None
     has_ended: bool = False
     has_ended_well: bool = False

@@ -53,7 +53,7 @@ class Collected:
 
 @contextlib.contextmanager
 def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
-    """Hold a run that is to be completed, and give it as it is now; raises RunError where somebody else works on it."""
+    """Hold a run that is to be completed, and give it as it is now; raises RunError where another process works on it."""
     with held(bundle.path) as is_free:
         if not is_free:
             raise RunError(
@@ -111,7 +111,7 @@ def collect(
 
 
 def is_whole(bundle: RunBundle, member: Member) -> bool:
-    """Whether a run has all that a client recorded."""
+    """Return whether a run has all that a client recorded."""
     return bundle.is_sealed and (member.lost is None or member.lost.is_collected)
 
 
@@ -168,7 +168,7 @@ def _complete(
     now = _with_collected(found, streams)
     if bundle.is_sealed:
         return complete(bundle, streams, now, runs)
-    now = with_not_collected(now, streams, _heard_ns(bundle, found, until_ns), time.monotonic_ns())
+    now = with_not_collected(now, streams, _last_event_ns(bundle, found, until_ns), time.monotonic_ns())
     bundle.keep_client_set(now)
     bundle.seal()
     return bundle
@@ -184,14 +184,14 @@ def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSe
     return msgspec.structs.replace(found, members=members)
 
 
-def _heard_ns(bundle: RunBundle, found: ClientSet, until_ns: Mapping[str, int]) -> Callable[[str], int]:
+def _last_event_ns(bundle: RunBundle, found: ClientSet, until_ns: Mapping[str, int]) -> Callable[[str], int]:
     """Give the time of each client's last event by the leader's clock; for an unknown clock, the start of the last phase."""
     clock = common_clock(found, {client: bundle.events(client) for client in bundle.clients})
     begun_ns = found.starts[-1].at_ns if found.starts else clock.zero_ns
 
-    def heard_ns(client: str) -> int:
+    def last_event_ns(client: str) -> int:
         client_ns = until_ns.get(client, 0)
         shift = clock.shift(client, client_ns)
         return begun_ns if shift is None else client_ns + shift.ns + clock.zero_ns
 
-    return heard_ns
+    return last_event_ns

@@ -43,7 +43,7 @@ class Gone:
 
     client: str
     reason: str
-    heard_ns: int
+    last_event_ns: int
     noticed_ns: int
     is_lie: bool = False
     """Whether it was given up because of its events, none of which is then used."""

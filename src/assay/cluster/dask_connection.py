@@ -227,7 +227,7 @@ class DaskConnection:
     # -- clocks ------------------------------------------------------------------------------------------------------------
 
     def use_echoes(self) -> None:
-        """From now on ask the clients' engines for their clocks, too; raises RunError where one cannot be asked."""
+        """Ask the clients' engines for their clocks, too; raises RunError where one cannot be asked."""
         echoes = self._ask_all(self.clients, lambda one: self._ask(one, Question.ECHO, EchoAt))
         for name, echo in echoes.items():
             try:

@@ -153,7 +153,7 @@ class _Bare:
             await comm.close()
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Serve no pages, which would be open to anybody."""
+        """Serve no pages, which would be open to every user."""
 
 
 class LeaderServer(_Bare, Scheduler):

@@ -55,7 +55,7 @@ class Echo:
     """An echo on this machine, at an address that one of its interfaces has. As a context manager it ends with the block."""
 
     def __init__(self, address: str) -> None:
-        """With a key of its own; raises RunError where the address is none of one interface, or the echo does not start."""
+        """Start with its own key; raises RunError if the address is not of one interface, or the echo does not start."""
         self.key = secrets.token_bytes(KEY_BYTES)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the echo
         program = find_engine()
@@ -112,7 +112,7 @@ class Echo:
             self._process.wait()
 
     def __enter__(self) -> Self:
-        """It answers already."""
+        """Return the echo, which answers already."""
         return self
 
     def __exit__(

@@ -62,7 +62,7 @@ def split(total: int, number: int, clients: int) -> int:
 
 
 def existing_files(file_set: FileSet) -> int:
-    """Files of a set that exist after `prepare`, rounded as the engine does (`FileSetState::initial_files`)."""
+    """Count the files of a set that exist after `prepare`, rounded as the engine does (`FileSetState::initial_files`)."""
     exact = file_set.files * file_set.existing_share
     whole = floor(exact)
     return min(whole + (exact - whole >= 0.5), file_set.files)

@@ -33,7 +33,7 @@ class GroupClocks:
     """Of one run."""
 
     def __init__(self, connection: Connection, clients: Mapping[str, ClientState]) -> None:
-        """Nothing was read yet."""
+        """Start without readings."""
         self._connection, self._clients = connection, clients
 
     def read(self) -> tuple[dict[str, ClockReading], dict[str, str]]:

@@ -57,7 +57,7 @@ class Listener(Protocol):
         """The run is about to start, with these that make load."""
 
     def hear(self, client: str, event: events.Event) -> None:
-        """An event of one of them."""
+        """Take an event of one of them."""
 
     def gone(self, client: str, reason: str) -> None:
         """One of them is not there any more."""
@@ -203,7 +203,7 @@ class _Leading:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until no client has more events."""
+        """Run until no client has more events."""
         loads = self._loads
         self._listener.begin(self._plan, loads)
         self.write_down()
@@ -257,7 +257,7 @@ class _Leading:
         match received:
             case ClientEvent(event=event):
                 if client.is_believed and self._is_believable(received.client, event):
-                    client.heard_ns = time.monotonic_ns()
+                    client.last_event_ns = time.monotonic_ns()
                     streams.add(received.client, event)
                     self._note(client, event)
                     if client.is_load and client.lost is None:
@@ -266,18 +266,18 @@ class _Leading:
                 client.has_ended = client.has_ended_well = True
                 if not self._is_stopping and client.finished < len(self._plan.phases) - 1:
                     self._lose(
-                        received.client, "its engine ended before the last phase", client.heard_ns, has_stream=True
+                        received.client, "its engine ended before the last phase", client.last_event_ns, has_stream=True
                     )
             case Ended(error=str(text)):
                 client.has_ended = True
-                self._lose(received.client, text, client.heard_ns, has_stream=True)
+                self._lose(received.client, text, client.last_event_ns, has_stream=True)
             case Gone(is_lie=True):
                 self._disbelieve(received.client, received.reason)
             case Gone():
-                self._lose(received.client, received.reason, received.heard_ns)
+                self._lose(received.client, received.reason, received.last_event_ns)
 
     def _is_believable(self, name: str, event: events.Event) -> bool:
-        """Whether an event can be true; a client that sends another is lost with all its events."""
+        """Return whether an event can be true; a client that sends another is lost with all its events."""
         client = self._clients[name]
         try:
             client.rules.take(event)
@@ -314,7 +314,7 @@ class _Leading:
             self._connection.end_engines(list(self._there()))
         standings = {name: client.standing() for name, client in self._clients.items() if client.lost is None}
         for name, why in list(self._patience.give_up(standings)):
-            self._lose(name, why, self._clients[name].heard_ns)
+            self._lose(name, why, self._clients[name].last_event_ns)
             self._connection.end_engines([name])
 
     def _note(self, client: ClientState, event: events.Event) -> None:
@@ -330,13 +330,13 @@ class _Leading:
         if not isinstance(event, events.Interval) or any(one.ops for one in event.operations):
             client.work += 1
 
-    def _lose(self, name: str, reason: str, heard_ns: int, *, has_stream: bool = False) -> None:
+    def _lose(self, name: str, reason: str, last_event_ns: int, *, has_stream: bool = False) -> None:
         """A client does not go on with the others."""
         client, reason = self._clients[name], reason[:LONGEST_REASON]
         if client.lost is not None or (self._is_stopping and has_stream):
             return
         client.lost = Lost(
-            heard_ns=heard_ns,
+            heard_ns=last_event_ns,
             noticed_ns=time.monotonic_ns(),
             reason=reason,
             phase_index=len(self._starts) - 1 if self._starts else None,
@@ -365,12 +365,12 @@ class _Leading:
         read = self._read_clocks()
         unread = [name for name in self._there() if name not in read]
         for name in unread:
-            self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
+            self._lose(name, "its clock could not be read", self._clients[name].last_event_ns, has_stream=True)
         self._connection.end_engines(unread)
         for name, why in list(
             self._clocks.too_dear({name: read[name] for name in self._there()}, self._since_begun_ns())
         ):
-            self._lose(name, why, self._clients[name].heard_ns)
+            self._lose(name, why, self._clients[name].last_event_ns)
             self._connection.end_engines([name])
         there = {name: client for name, client in self._there().items() if name in read}
         if not there or self._is_stopping:
@@ -382,7 +382,7 @@ class _Leading:
         self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
 
     def _let_observers_go(self) -> None:
-        """An observer's phase ends with that of the last that makes load, and its run with theirs."""
+        """End an observer's phase with that of the last that makes load, and its run with theirs."""
         observers = [name for name, client in self._there().items() if not client.is_load]
         loads = [client for client in self._clients.values() if client.is_load and client.lost is None]
         if not observers or self._is_stopping:
@@ -428,7 +428,7 @@ class _Leading:
     def _keep_relayed(self, name: str, reason: str) -> None:
         client = self._clients[name]
         now_ns = time.monotonic_ns()
-        lost = client.lost or Lost(heard_ns=client.heard_ns, noticed_ns=now_ns, reason=reason, phase_index=None)
+        lost = client.lost or Lost(heard_ns=client.last_event_ns, noticed_ns=now_ns, reason=reason, phase_index=None)
         client.lost = msgspec.structs.replace(lost, is_collected=False)
         self._listener.say(f"{name}: what it recorded could not be fetched: {reason}")
 
@@ -441,9 +441,11 @@ class _Leading:
             starts=tuple(self._starts),
         )
         if at_end:
-            silent = [name for name, client in self._clients.items() if not client.heard_ns and client.lost is None]
+            silent = [
+                name for name, client in self._clients.items() if not client.last_event_ns and client.lost is None
+            ]
             here = {*self.fetched, *silent}
-            found = with_not_collected(found, here, lambda name: self._clients[name].heard_ns, time.monotonic_ns())
+            found = with_not_collected(found, here, lambda name: self._clients[name].last_event_ns, time.monotonic_ns())
         self._bundle.keep_client_set(found)
         self._written_starts, self._written_s = len(self._starts), time.monotonic()
 

@@ -32,7 +32,7 @@ class GroupStreams:
         report: Callable[[str], None],
         since_begun_ns: Callable[[], int],
     ) -> None:
-        """Nothing is here yet; `since_begun_ns` gives the time since the run began."""
+        """Start without streams; `since_begun_ns` gives the time since the run began."""
         self._bundle, self._connection, self._plans, self._clients = bundle, connection, plans, clients
         self._report, self._since_begun_ns = report, since_begun_ns
         self.fetched: list[str] = []
@@ -62,7 +62,7 @@ class GroupStreams:
         self._read[name] = stream
 
     def clear_relayed(self) -> Iterator[tuple[str, Lie]]:
-        """See to it that what is in the place of streams that were not fetched can be read, and is of who is believed.
+        """Check that what is in the place of streams that were not fetched can be read, and is of who is believed.
 
         Gives those of whom it is not; then that place is empty.
         """

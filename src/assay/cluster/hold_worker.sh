@@ -1,7 +1,7 @@
 # Holds a worker on a machine: `sh -s MARK`, with this text at standard input, and then lines from the leader's process.
 #
-# What is said begins with MARK, so that what a login shell prints is not taken for it. The worker ends, and the folder with
-# its keys goes, when the leader's process says so, is gone, or the worker itself is done.
+# Each line of output begins with MARK, which separates it from what a login shell prints. The worker ends, and the folder with
+# its keys goes, when the leader's process asks for it, is gone, or the worker itself is done.
 # All of this is one command, so that the shell has read it to its end before the first line of the leader's comes.
 {
     mark=$1
@@ -9,7 +9,7 @@
     umask 077
 
     say() { printf '%s %s\n' "$mark" "$*"; }
-    # The last line that a program says; nothing of it is a question to the leader.
+    # The last line that a program prints; nothing of it is a question to the leader.
     last_line() { "$@" </dev/null 2>&1 | tail -n 1; }
     # Whether a process is there, and not only its name.
     lives() {
@@ -67,7 +67,7 @@
             fi
         done
     }
-    # The same of one part of a path: says why, and succeeds, where it is somebody else's.
+    # The same of one part of a path: prints the reason, and succeeds, where it is somebody else's.
     stranger_at() {
         facts=$(stat -c '%u %g %f' -- "$1" 2>/dev/null) || { printf '%s' "$1 is not there" && return; }
         owner=${facts%% *} mode=$((0x${facts##* }))

@@ -48,7 +48,7 @@ class Connected:
     joined: JoinedClient
     worker: str
     """Dask's address of it."""
-    heard_ns: int
+    last_event_ns: int
     pardoned_ns: int = 0
     """Time since then in which the leader itself was stopped."""
     batches: int = 0
@@ -59,7 +59,7 @@ class Connected:
     word_bytes: int = 0
 
     def begin(self, run_id: str) -> None:
-        """From now on it speaks of this run."""
+        """Start counting for this run."""
         self.run_id, self.batches, self.words, self.word_bytes = run_id, 0, 0, 0
         self.begun_ns = time.monotonic_ns()
 
@@ -74,7 +74,7 @@ class Connected:
 
     def silent_ns(self, now_ns: int) -> int:
         """The length of its silence, without the leader's own stops."""
-        return now_ns - self.heard_ns - self.pardoned_ns
+        return now_ns - self.last_event_ns - self.pardoned_ns
 
 
 AdmissionRule = Callable[[Card], str | None]
@@ -84,10 +84,10 @@ AdmissionRule = Callable[[Card], str | None]
 class HostList(SchedulerPlugin):
     """All clients, and their messages that nobody has asked for yet."""
 
-    name = "assay-roster"
+    name = "assay-host-list"
 
     def __init__(self) -> None:
-        """Nobody is there yet, and all are welcome."""
+        """Start empty, and admit all."""
         self._is_wanted: AdmissionRule = lambda _: None
         self.by_name: dict[str, Connected] = {}
         self.refused: dict[str, str] = {}
@@ -137,7 +137,7 @@ class HostList(SchedulerPlugin):
         self.by_name[card.name] = Connected(card, joined, worker, time.monotonic_ns())
 
     def expect(self, rule: AdmissionRule) -> None:
-        """From now on admit whom this rule expects, and dismiss who is connected and not expected."""
+        """Admit from now on whom this rule expects, and dismiss who is connected and not expected."""
         self._is_wanted = rule
         for name, one in list(self.by_name.items()):
             if (reason := rule(one.card)) is not None:
@@ -193,7 +193,9 @@ class HostList(SchedulerPlugin):
         is_lie = fault is not None or worker in self._lies
         if not self._is_closing:
             now_ns = time.monotonic_ns()
-            self.received.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=now_ns, is_lie=is_lie))
+            self.received.put(
+                Gone(client=name, reason=reason, last_event_ns=one.last_event_ns, noticed_ns=now_ns, is_lie=is_lie)
+            )
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
@@ -214,7 +216,7 @@ class HostList(SchedulerPlugin):
         if name is None:
             return None
         one = self.by_name[name]
-        one.heard_ns, one.pardoned_ns = time.monotonic_ns(), 0
+        one.last_event_ns, one.pardoned_ns = time.monotonic_ns(), 0
         return one
 
     def _beat(self, worker: str) -> None:
@@ -251,7 +253,7 @@ class HostList(SchedulerPlugin):
     # -- silence ---------------------------------------------------------------------------------------------------------
 
     def suspects(self) -> tuple[str, ...]:
-        """Who has been silent for longer than it should."""
+        """Name the clients that have been silent for too long."""
         limit_ns = round(SUSPECT_BEATS * self.period_s * 1e9)
         now_ns = time.monotonic_ns()
         return tuple(name for name, one in list(self.by_name.items()) if one.silent_ns(now_ns) > limit_ns)
@@ -297,7 +299,7 @@ def admit_expected(expected: Mapping[str, Role] | int) -> AdmissionRule:
 
     def rule(card: Card) -> str | None:
         if card.name not in expected:
-            return f"nobody called '{card.name}' is expected"
+            return f"no client '{card.name}' is expected"
         if card.role is not expected[card.name]:
             return f"it joined as {card.role.value}, and is expected as {expected[card.name].value}"
         return None

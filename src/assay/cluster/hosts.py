@@ -87,7 +87,7 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
 
 
 def hosts_of_names(names: Sequence[str], by: str) -> tuple[HostSpec, ...]:
-    """Give the hosts that a tool's words name, each called by its name or address: these may be somebody else's words.
+    """Give the hosts that a tool's words name, each called by its name or address: these words may come from another author.
 
     Args:
         names: Each once.
@@ -145,7 +145,7 @@ def _further_settings(host: HostSpec) -> str | None:
 
 
 def _between_commas(text: str) -> Iterator[str]:
-    """Part at commas, but not at those within brackets."""
+    """Split at commas, but not at those within brackets."""
     word, depth = "", 0
     for character in f"{text},":
         depth += (character == "[") - (character == "]")

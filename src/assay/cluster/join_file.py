@@ -53,7 +53,7 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
     """What client and leader show each other, so that each can check the other; without encryption that is all there is."""
 
     def __post_init__(self) -> None:
-        """Hold to the limits what anybody may have written."""
+        """Check the limits, since any user may have written it."""
         if self.schema != SCHEMA:
             raise ValueError(f"the schema is {self.schema[:_LONGEST_TEXT]!r}, and this Assay reads {SCHEMA}")
         for text in (self.address, self.assay_version, self.token):
@@ -110,7 +110,7 @@ class JoinFolder:
         """Take or make a folder.
 
         Raises:
-            InputError: it is a link, belongs to somebody else, or is open to others.
+            InputError: it is a link, belongs to another user, or is open to others.
             RunError: it cannot be made.
         """
         self._path = folder
@@ -179,7 +179,7 @@ def read_join(path: Path) -> tuple[JoinFile, Path]:
 
     Raises:
         FileNotFoundError: it is not there.
-        InputError: it is not a join file, or what is there belongs to somebody else or is open to others.
+        InputError: it is not a join file, or it belongs to another user or is open to others.
     """
     path = path / JOIN if path.is_dir() else path
     try:

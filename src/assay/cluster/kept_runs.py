@@ -44,7 +44,7 @@ class StreamDigest(msgspec.Struct, frozen=True, tag=True):
 
 
 def clients_folder() -> Path:
-    """Where the clients of this user keep runs; raises InputError where the user has no home."""
+    """Give the folder of runs of this user's clients; raises InputError where the user has no home."""
     return xdg.folder("XDG_STATE_HOME", "~/.local/state") / "clients"
 
 
@@ -129,7 +129,7 @@ class KeptRun:
         return StreamDigest(bytes=size_bytes, sha256=digest.hexdigest())
 
     def is_being_written(self) -> bool:
-        """Whether an engine still has the stream as its standard output; raises OSError."""
+        """Return whether an engine still has the stream as its standard output; raises OSError."""
         with self._open() as file:
             return is_being_written(file.fileno())
 

@@ -1,4 +1,4 @@
-"""What clients of this user still keep on this machine, and removing what is old: nobody may come to fetch it any more."""
+"""List what clients of this user still keep on this machine, and remove what is old and may never be fetched."""
 
 import dataclasses
 import os

@@ -107,7 +107,7 @@ class Launched:
     """Workers that were started. As a context manager it ends them."""
 
     def __init__(self, workers: Mapping[str, _Worker], report: Callable[[str], None]) -> None:
-        """Nothing is started yet."""
+        """Start with the workers of a launch."""
         self._workers = workers
         self._report = report
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -125,12 +125,12 @@ class Launched:
         self._wait(self._start_all(orders))
 
     def faults(self) -> Mapping[str, str]:
-        """Why a host has no worker, or has none any more, with its last words; by name."""
+        """Explain why a host has no worker, or has none any more, with its last words; by name."""
         self._report_lines()
         return dict(self._faults)
 
     def report_faults(self) -> None:
-        """From now on report each fault as it comes: whoever starts a run no longer asks for them."""
+        """Report each fault from now on as it comes: whoever starts a run no longer asks for them."""
         self._reports_faults = True
         for name, fault in self._faults.items():
             self._lines.put(f"{name}: {fault}")

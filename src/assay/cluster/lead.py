@@ -28,7 +28,7 @@ from assay.errors import InputError, RunError, reason_of
 _LOOK_S: Final = 0.1
 _SOON_S: Final = 0.5
 _REPORT_S: Final = 2.0
-"""Time between two words about who is still missing, where somebody came meanwhile, and where nobody did."""
+"""Time between two lines on missing clients: the first if one has joined meanwhile, the second if not."""
 _NAMED_AT_MOST: Final = 8
 _CLOSING_S: Final = 10.0
 _FILES_EACH: Final = 7
@@ -125,7 +125,7 @@ class Lead:
         report: Callable[[str], None],
         progress: Callable[[str], None] | None = None,
     ) -> DaskConnection:
-        """Wait until all have joined, and let nobody else in.
+        """Wait until all have joined, and admit no others.
 
         Args:
             expected: Names with roles, in the order in which the user named them, or how many of any name.
@@ -134,7 +134,7 @@ class Lead:
             progress: Receives who has joined, now and then; None: as `report`.
 
         Raises:
-            RunError: somebody did not come, or was refused; the text names whom, and why.
+            RunError: a client did not come, or was refused; the text names whom, and why.
         """
         count = expected if isinstance(expected, int) else len(expected)
         if not 0 < count <= MOST_CLIENTS:

@@ -13,7 +13,7 @@ class LeaderLoop:
     """An event loop that runs from `start` to `stop`."""
 
     def __init__(self) -> None:
-        """Not running yet."""
+        """Make a loop that does not run yet."""
         self._loop = asyncio.new_event_loop()
         # A daemon: what hangs in a connection must not hold the program at its end.
         self._thread = threading.Thread(target=self._run, name="leader", daemon=True)

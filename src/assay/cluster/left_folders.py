@@ -1,4 +1,4 @@
-"""Folders with the key of a run that nobody is left to remove, because a leader or a worker's shell was killed (kill -9).
+"""Find folders with the key of a run that were left behind, because a leader or a worker's shell was killed (kill -9).
 
 What is removed is Assay's by its name and by all that is in it, this user's alone, and of nobody who lives: a leader has a
 lock on its folder, and the shell that holds a worker has written down who it is.
@@ -25,7 +25,7 @@ LEADERS: Final = "assay-join-"
 HOLDER: Final = "holder"
 """In a folder on a host: process and start time of the shell that removes it (`hold_worker.sh`)."""
 LEAST_AGE_S: Final = 60.0
-"""A younger folder may be about to be locked by whoever has just made it."""
+"""A younger folder may be about to be locked by its maker."""
 _OF_LEADER = re.compile(rf"{LEADERS}[0-9a-f]{{16}}", re.ASCII)
 _OF_HOST = re.compile(r"assay-[A-Za-z0-9]{10}", re.ASCII)
 _OWN: Final = frozenset(
@@ -84,7 +84,7 @@ def _remove(place: int, path: Path, *, is_named_so: bool) -> Iterator[str]:
 
 
 def _is_held(place: int, path: Path) -> bool:
-    """Whether somebody lives who removes it, or may still need it."""
+    """Return whether a living process will remove it, or may still need it."""
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # a leader has it, or the state is unknown
@@ -138,5 +138,5 @@ def _read(place: int, name: str) -> bytes:
 
 
 def _is_same(place: int, path: Path) -> bool:
-    """Whether a path still leads to the folder that is open."""
+    """Return whether a path still leads to the folder that is open."""
     return os.path.samestat(os.fstat(place), path.lstat())

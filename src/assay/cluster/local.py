@@ -22,7 +22,7 @@ class LocalWorker:
     """A worker on this machine."""
 
     def __init__(self, host: HostSpec) -> None:
-        """Nothing is started yet."""
+        """Start with the workers of a launch."""
         self._host = host
         self._shell = WorkerShell()
         self._process: asyncio.subprocess.Process | None = None

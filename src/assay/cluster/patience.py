@@ -58,7 +58,7 @@ class Patience:
     """Watches the clients of one run."""
 
     def __init__(self) -> None:
-        """Nobody was seen yet."""
+        """Start without clients."""
         self._seen: dict[str, _Seen] = {}
         self._now_s = self._since_s = 0.0
         self._looked_s: float | None = None
@@ -72,7 +72,7 @@ class Patience:
         self._looked_s = monotonic_s
 
     def ends_stop(self, *, is_stopping: bool, is_ended: bool) -> bool:
-        """Whether a run has been stopping for long enough to kill its engines."""
+        """Return whether a run has been stopping for long enough to kill its engines."""
         if is_stopping and self._stop_s is None:
             self._stop_s = self._now_s
         if is_ended and self._kill_s is None:

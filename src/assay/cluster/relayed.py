@@ -56,7 +56,7 @@ class RelayedStreams:
     """The files; a context manager that closes them."""
 
     def __init__(self, path_of: Callable[[str], Path]) -> None:
-        """None is there yet; `path_of` gives the path of a client's stream."""
+        """Start without streams; `path_of` gives the path of a client's stream."""
         self._path_of = path_of
         self._open: dict[str, BinaryIO] = {}
         self._opened = contextlib.ExitStack()

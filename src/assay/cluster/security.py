@@ -24,7 +24,7 @@ def security_by(certificate: Path, key: Path) -> Security:
 
 
 def open_security() -> Security:
-    """Without encryption: for loopback alone, where `join_file.py` and `lead.py` allow it."""
+    """Make the settings without encryption: for loopback alone, where `join_file.py` and `lead.py` allow it."""
     return _security(require_encryption=False)
 
 

@@ -1,7 +1,7 @@
 """A worker on another machine, started by ssh.
 
 As OpenSSH does it: ~/.ssh/config and the machine's own configuration, known_hosts of user and machine, the agent and the
-user's keys. A host whose key is not known is refused, whatever the configuration; nobody is asked for a password. There,
+user's keys. A host whose key is not known is refused, whatever the configuration; no password is asked for. There,
 everything lies in one folder that is open to its user alone: the files to join by, and this machine's engine where that one
 has none of the same version. The folder goes with the worker.
 """
@@ -172,7 +172,7 @@ class SshWorker:
         return left or self._shell.left
 
     async def _clear(self, connection: asyncssh.SSHClientConnection) -> str:
-        """Do what its shell could not, because somebody killed it; return what could not be done, or nothing."""
+        """Do what its shell could not, because it was killed; return what could not be done, or nothing."""
         folder = self._shell.folder
         if folder is None:
             return ""

@@ -12,7 +12,7 @@ LONGEST_TEXT: Final = 16_384
 
 
 def check_values(values: msgspec.Struct) -> None:
-    """Look at every number and text in something; raises ValueError for one that nobody can have meant."""
+    """Check every number and text in a value; raises ValueError for one that is out of range."""
     for value in _values(msgspec.to_builtins(values)):
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:

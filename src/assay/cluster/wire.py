@@ -69,7 +69,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     hello: events.Hello
 
     def __post_init__(self) -> None:
-        """Hold to the limits what anybody may have sent."""
+        """Check the limits, since any user may have sent it."""
         if not is_client_name(self.name):
             raise ValueError(f"{self.name[:LONGEST_NAME]!r} is not a valid client name")
         machine = self.hello.machine
@@ -124,10 +124,10 @@ def card_of(data: object) -> Card:
 
 
 def own_versions() -> str:
-    """Of the leader: assay and its engine are always of one version."""
+    """Give those of the leader: assay and its engine are always of one version."""
     return f"assay {__version__} with assay-engine {__version__}"
 
 
 def is_own_version(card: Card) -> bool:
-    """Whether a client has what the leader has."""
+    """Return whether a client has what the leader has."""
     return card.assay_version == __version__ == card.hello.engine.version

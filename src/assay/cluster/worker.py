@@ -177,7 +177,7 @@ class ClientWorker:
         return {Question.CLOCK.value: self._clock, **by_leader}
 
     def _by_leader(self, answer: Callable[..., Awaitable[bytes]]) -> Callable[..., Awaitable[bytes]]:
-        """Have something answered to the leader alone: without keys, anybody on this machine can ask."""
+        """Answer the leader alone: without keys, every user of this machine can ask."""
 
         async def answer_leader(token: str, **words: Any) -> bytes:
             self._check_token(token)

@@ -61,7 +61,7 @@ class Look:
     """What each `assay-engine --version` printed, and the engine's path."""
 
     def engine(self) -> str | None:
-        """Path of an engine of this version, if there is one."""
+        """Give the path of an engine of this version, if there is one."""
         wanted = engine_version()
         return next((path for version, path in self.engines if version == wanted), None)
 
@@ -219,7 +219,7 @@ class WorkerShell:
         raise HostError(f"the shell there ended before it reported {what}{self._last_lines()}")
 
     def _of(self, line: str) -> tuple[str, str]:
-        """Part a line of the script's in word and text; of one that is somebody else's both are empty."""
+        """Split a line of the script's in word and text; both are empty for other lines."""
         mark, _, rest = line.partition(" ")
         if mark != self._mark:
             return "", ""

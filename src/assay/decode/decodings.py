@@ -1,4 +1,4 @@
-"""The verdicts as a document, for people's programs. It is a contract: fields are added, never renamed."""
+"""The verdicts as a document for users' programs. It is a contract: fields are added, never renamed."""
 
 from collections.abc import Sequence
 
@@ -56,5 +56,5 @@ def _decode(figure: Claim, given: Given) -> Decoded:
 
 
 def to_json(found: Decodings) -> str:
-    """Write the document for people and programs."""
+    """Write the document."""
     return json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())

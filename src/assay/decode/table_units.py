@@ -42,7 +42,7 @@ UNITS = (
     "B/s, KB/s, KiB/s, MB/s, MiB/s, GB/s, GiB/s, Mbit/s, Gbit/s, ops/s, IOPS, s (the time that it took), and of latencies"
     " 'us p99' or 'ms mean'"
 )
-"""Those that are read, for people."""
+"""The units that are read, for messages."""
 
 
 def as_claim(test: str, action: Doing, value: float, unit: str, during: Circumstances) -> Claim:

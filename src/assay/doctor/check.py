@@ -31,7 +31,7 @@ def ok(subject: str, text: str) -> Check:
 
 
 def limited(subject: str, text: str, cure: str) -> Check:
-    """Something is missing or in the way."""
+    """Make a check that is limited."""
     return Check(subject=subject, state=State.LIMITED, text=text, cure=cure)
 
 
@@ -41,5 +41,5 @@ def cannot(subject: str, text: str, cure: str) -> Check:
 
 
 def gib(size_bytes: float) -> str:
-    """Bytes for people: `12.3 GiB`, or MiB below one."""
+    """Bytes in words: `12.3 GiB`, or MiB below one."""
     return f"{size_bytes / 2**30:.1f} GiB" if size_bytes >= 2**30 else f"{size_bytes / 2**20:.1f} MiB"

@@ -99,7 +99,7 @@ def _storage(path: StoragePath) -> Check:
 
 
 def _layers(path: StoragePath) -> list[Check]:
-    """Layers that change what a number means."""
+    """List the layers that change what a number means."""
     checks = []
     for loop in path.loops:
         if loop.value("loop_direct_io") is False:
@@ -146,7 +146,7 @@ def _direct_io(path: StoragePath) -> Check:
 
 
 def _other_run(path: StoragePath) -> Check:
-    """Whether another run holds the lock; a shared lock is tried and let go at once."""
+    """Return whether another run holds the lock; a shared lock is tried and let go at once."""
     subject, lock = "other runs", Path(path.directory) / DATA_FOLDER / LOCK
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -170,7 +170,7 @@ def _other_run(path: StoragePath) -> Check:
 
 
 def _data_folder(path: StoragePath) -> list[Check]:
-    """Whether a folder that already exists is this user's alone, as the engine requires."""
+    """Return whether a folder that already exists is this user's alone, as the engine requires."""
     subject, data = "data folder", Path(path.directory) / DATA_FOLDER
     try:
         facts = data.lstat()

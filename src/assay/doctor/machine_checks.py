@@ -16,7 +16,7 @@ _SLOW_GOVERNORS = frozenset({"powersave", "ondemand", "conservative", "userspace
 
 
 def engine_check(path: Path | None, hello: Hello | None, problem: str) -> Check:
-    """Whether there is an engine that answers; `problem` has the reason."""
+    """Return whether there is an engine that answers; `problem` has the reason."""
     if path is None:
         return cannot("engine", problem, "Install the wheel 'assay-engine' next to assay, or put the program on PATH.")
     if hello is None:
@@ -32,7 +32,7 @@ def engine_check(path: Path | None, hello: Hello | None, problem: str) -> Check:
 
 
 def extras_check() -> Check:
-    """Whether the packages for charts are there."""
+    """Return whether the packages for charts are there."""
     if find_spec("vl_convert") is None:
         return limited("reports", "no charts: vl_convert not installed", "pip install 'assay[report]'")
     return ok("reports", "charts and HTML reports can be made")

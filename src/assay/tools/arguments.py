@@ -22,7 +22,7 @@ class Arguments(argparse.ArgumentParser):
     """Reads a tool's arguments; raises InputError with the tool's name, the fault and the usage."""
 
     def __init__(self, tool: str, usage: str) -> None:
-        """A reader without arguments; `usage` follows the tool's name."""
+        """Make a reader without arguments; `usage` follows the tool's name."""
         super().__init__(prog=tool, usage=f"{tool} {usage}", add_help=False, allow_abbrev=False)
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Scale(enum.Enum):
         return value if self is Scale.LINEAR else math.log2(value)
 
     def at(self, place: float) -> float:
-        """Value at a place."""
+        """Give the value at a place."""
         return place if self is Scale.LINEAR else 2.0**place
 
 

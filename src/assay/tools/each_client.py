@@ -27,7 +27,7 @@ class EachClient(Output[Any]):
     """The outputs of a tool, by client."""
 
     def __init__(self, run: "RunRecord", tool: FrontEnd[Any]) -> None:
-        """Of a run of several clients."""
+        """Make the output of a run of several clients."""
         super().__init__(run, tool.settings_of(run.plan))
         self._together = tool.output(run)
         self._outputs: Mapping[str, Output[Any]] = {

@@ -45,7 +45,7 @@ class RunContext(Protocol):
         """Print on standard output, or where the result document goes there, on standard error."""
 
     def may_write(self, name: str) -> bool:
-        """Whether the words name an output file, in addition to those of a run; raises InputError where that is refused."""
+        """Return whether the words name a further output file; raises InputError where that is refused."""
 
     def check_action(self, what: str) -> None:
         """Raise InputError where nothing but a measurement may be done to the machine; `what` is what the words ask for."""
@@ -115,7 +115,7 @@ class FrontEnd(abc.ABC, Generic[S]):
         return None
 
     def adds_clients_up(self, settings: S) -> bool:
-        """Whether the tool itself prints sums of several clients; else its output is that of each (`each_client.py`)."""
+        """Return whether the tool prints sums of several clients; else its output is that of each (`each_client.py`)."""
         return self.hosts(settings) is not None
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
@@ -163,7 +163,7 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Check what a run needs besides its targets and the files that it writes; raises InputError or RunError."""
 
     def needs(self, settings: S, plan: Plan) -> Iterable[Need]:
-        """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
+        """Compute the most that the run makes in each directory at a time, beyond what the engine computes itself."""
         return ()
 
     def prepare(self, plan: Plan, *, has_outputs: bool, has_clients: bool = False) -> None:
@@ -211,7 +211,7 @@ class Output(abc.ABC, Generic[S]):
     """A tool's output for a run, a function of the run alone; of an interrupted run, what it had measured."""
 
     def __init__(self, run: "RunRecord", settings: S) -> None:
-        """Of a run, whole or cut, as its settings asked for it."""
+        """Make the output of a run, whole or cut, by its settings."""
         self.run = run
         self.settings = settings
 

@@ -2,7 +2,7 @@
 
 What a run was made of, words and files, is in its Plan (`Origin`): it can be shown and repeated without any of the
 files after the run. A file may include others, where its tool supports that: files next to it or below, by a name that
-is not absolute, has no `..` and leads over no link. So whoever wrote a file has nothing else read.
+is not absolute, has no `..` and leads over no link. So the author of a file cannot have other files read.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -33,7 +33,7 @@ class OutputFile:
 def write_into(files: Iterable[OutputFile], folder: Path) -> list[Path]:
     """Write files into a folder, made if need be, under their bare names, and give the paths.
 
-    Where a bundle's words say that they go is not a request of whoever reads it later.
+    The paths in a bundle's words are not a request to write there when it is read later.
 
     Raises:
         InputError: the folder is a file, or lies inside a run bundle.

@@ -75,6 +75,6 @@ def window_of_all(run: RunRecord, phase: PhaseRecord, job: str | None = None) ->
 
 
 def has_sum(run: RunRecord, phase: PhaseRecord) -> bool:
-    """Whether a sum over the clients of a run means something; of one client its workers are added up as the tool does."""
+    """Return whether a sum over the clients of a run is valid; of one client its workers are added up as the tool does."""
     window = window_of_all(run, phase)
     return window is None or window.has_sum

@@ -2,7 +2,7 @@
 
 A reader is a module with `NAME` and `read(text)`: a new one is a file here and its line below.
 
-`read` gives the figures one by one, or None where the text is not that tool's; it raises ValueError with words for people
+`read` gives the figures one by one, or None where the text is not that tool's; it raises ValueError with a message
 where the text is the tool's but cannot be used.
 
 What anybody wrote is bounded before it is taken to pieces, for what comes of a byte can take a hundred: lines, values and

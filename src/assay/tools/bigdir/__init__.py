@@ -20,9 +20,9 @@ class BigDir(FrontEnd[Settings]):
     STEP             entries from one listing to the next [default: 1]
     --type dir|file  what an entry is: a directory (mkdir) or an empty file
     --files          the same as --type file
-    --readdir-only   list names alone [default: look at each entry too]
+    --readdir-only   list names only [default: also stat each entry]
     --clients N      clients at once, each in its own directory [default: 1]
-    --dir DIR        where [default: the working directory]
+    --dir DIR        directory to measure [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
     --wait-quiet TIME
@@ -46,7 +46,7 @@ class BigDir(FrontEnd[Settings]):
         return to_plan(settings, origin, check_directory(settings.directory))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """Every entry is an inode."""
+        """Count the inodes: one for each entry."""
         return [Need(place, inodes=settings.count * settings.clients) for place in directories(plan).values()]
 
 

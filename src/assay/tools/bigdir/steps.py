@@ -67,7 +67,7 @@ class Client:
         return self.listing_ns / self.entries
 
     def rows(self) -> list[StepRow]:
-        """Work the table out."""
+        """Compute the table."""
         sums = itertools.accumulate(self.making_ns.tolist())
         return [
             StepRow(

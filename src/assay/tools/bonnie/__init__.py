@@ -89,7 +89,7 @@ class Bonnie(FrontEnd[Settings]):
         return settings if settings.size_mib is not None else dataclasses.replace(settings, size_mib=size_mib(plan))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """What the larger of the two parts makes: the other is removed by then."""
+        """Compute what the larger of the two parts makes: the other is removed by then."""
         return [Need(place, most_bytes(settings)) for place in directories(plan).values()]
 
 

@@ -1,6 +1,6 @@
 """Bonnie++'s figures: a bar for the rate of each test, and its slowest operation next to it.
 
-What bonnie++ hides because it took less than half a second is drawn too, pale and with its time, so that nobody takes it for
+What bonnie++ hides because it took less than half a second is drawn too, pale and with its time, so that it is not taken for
 a steady rate.
 """
 

@@ -15,7 +15,7 @@ _MOST_RANDOM_BYTES = 1 << 20
 
 
 def ram_mib() -> int:
-    """Memory of the machine."""
+    """Read the memory of the machine."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
 
 

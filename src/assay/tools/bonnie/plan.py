@@ -87,19 +87,19 @@ def to_plan(
 
 
 def size_mib(made: plan.Plan) -> int:
-    """Size of the I/O tests of a Plan; 0 where it has none."""
+    """Give the size of the I/O tests of a Plan; 0 where it has none."""
     sizes = [one.files * one.size.value for one in made.file_sets if one.name == _DATA and isinstance(one.size, Fixed)]
     return int(sum(sizes)) // MIB
 
 
 def most_bytes(settings: Settings) -> int:
-    """Bytes of the larger of the two parts: the other is removed by then."""
+    """Give the bytes of the larger of the two parts: the other is removed by then."""
     mean_bytes = (max(settings.max_bytes, 0) + settings.min_bytes) // 2
     return max((settings.size_mib or 0) * MIB, settings.files * mean_bytes)
 
 
 def _gate(settings: Settings, phase: str) -> plan.Gate | None:
-    """What -y has a test wait for."""
+    """Give what -y has a test wait for."""
     if not settings.waits_for or phase not in TESTS:
         return None
     number = TESTS.index(phase)
@@ -231,7 +231,7 @@ def _pass(
     backend: plan.Backend | None = None,
     direct: bool = False,
 ) -> plan.Job:
-    """One pass over the data with its flush and its close; `open` is timed so that it can be taken off."""
+    """Make one pass over the data with its flush and its close; `open` is timed so that it can be taken off."""
     end = [Do(op=_in_slot(OpKind.CLOSE, "close"))]
     names = ["unlink", "open", timed, "close"]
     if settings.has_fsync or not settings.is_old:
@@ -250,7 +250,7 @@ def _pass(
 
 
 def _characters(settings: Settings, data: _Data, kind: OpKind) -> plan.Job:
-    """A per-character test: streams of the C library over all data (1.03), or one call a byte over a few MiB."""
+    """Make a per-character test: streams of the C library over all data (1.03), or one call a byte over a few MiB."""
     opening = data.made() if kind is OpKind.WRITE else data.opened()
     move = _write if kind is OpKind.WRITE else _read
     if settings.is_old:
@@ -306,7 +306,7 @@ def _seek_phases(settings: Settings, data: _Data, repeat: int) -> list[Phase]:
 
 
 def _any_chunk(data: _Data) -> plan.Pick:
-    """Any chunk as likely as any other: full files alike, a shorter last one by its share."""
+    """Pick any chunk with the same probability: full files alike, a shorter last one by its share."""
     if data.files == 1:
         return plan.Own()
     edge = data.full / data.files

@@ -113,8 +113,8 @@ def parse(arguments: Sequence[str]) -> Settings:
     check_count(arguments, "bonnie")
     words: dict[str, Any] = {}
     version, rest = _version(arguments)
-    for letter, value in _options(rest, version):
-        words |= _READERS[letter](value)
+    for option, value in _options(rest, version):
+        words |= _READERS[option](value)
     settings = dataclasses.replace(Settings(version=version, seekers=SEEKERS[version]), **words)
     _check(settings)
     return settings
@@ -141,30 +141,30 @@ def _options(words: Sequence[str], version: str) -> Iterator[tuple[str, str]]:
     for word in rest:
         if not word.startswith("-") or len(word) < 2:
             raise InputError(f"bonnie '{word}': every option is a letter after a hyphen; the directory is -d {word}")
-        letters = word[1:]
-        while letters:
-            letter, letters = letters[0], letters[1:]
-            if letter in _FLAGS or (letter in "fy" and version == "1.03"):
-                _refuse_later(letter, version)
-                yield letter, ""
-            elif letter == "f":
-                yield letter, letters
-                letters = ""
-            elif letter in _WITH_VALUE or letter == "y":
-                _refuse_later(letter, version)
-                value = letters or next(rest, None)
+        cluster = word[1:]
+        while cluster:
+            option, cluster = cluster[0], cluster[1:]
+            if option in _FLAGS or (option in "fy" and version == "1.03"):
+                _refuse_later(option, version)
+                yield option, ""
+            elif option == "f":
+                yield option, cluster
+                cluster = ""
+            elif option in _WITH_VALUE or option == "y":
+                _refuse_later(option, version)
+                value = cluster or next(rest, None)
                 if value is None:
-                    raise InputError(f"bonnie -{letter}: its value is missing")
-                yield letter, value
-                letters = ""
+                    raise InputError(f"bonnie -{option}: its value is missing")
+                yield option, value
+                cluster = ""
             else:
                 known = "d c s n m r x u g q f b p y z Z D"
-                raise InputError(f"bonnie -{letter}: there is no such option; there are {known}")
+                raise InputError(f"bonnie -{option}: there is no such option; there are {known}")
 
 
-def _refuse_later(letter: str, version: str) -> None:
-    if version == "1.03" and letter in "czZD":
-        raise InputError(f"bonnie -{letter}: 1.03 has no such option; use --format 2.00")
+def _refuse_later(option: str, version: str) -> None:
+    if version == "1.03" and option in "czZD":
+        raise InputError(f"bonnie -{option}: 1.03 has no such option; use --format 2.00")
 
 
 def choose_size(settings: Settings, ram_mib: int) -> Settings:
@@ -214,36 +214,36 @@ def _check(settings: Settings) -> None:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
+def _number(option: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
     """Read a whole number with one of the suffixes allowed there."""
     factors = factors or {}
     match = re.fullmatch(r"(-?[0-9]{1,19})([A-Za-z]?)", text)
     suffix = match[2].lower() if match else ""
     if match is None or (suffix and suffix not in factors):
         with_suffix = f", or one with {', '.join(factors)} at its end" if factors else ""
-        raise InputError(f"bonnie -{letter} '{cut(text)}': it must be a whole number{with_suffix}")
+        raise InputError(f"bonnie -{option} '{cut(text)}': it must be a whole number{with_suffix}")
     value = int(match[1]) * factors.get(suffix, 1)
     if value < least:
-        raise InputError(f"bonnie -{letter} '{text}': the minimum is {least}")
+        raise InputError(f"bonnie -{option} '{text}': the minimum is {least}")
     if value > most:
-        raise InputError(f"bonnie -{letter} '{text}': the limit is {most:.0f}")
+        raise InputError(f"bonnie -{option} '{text}': the limit is {most:.0f}")
     return value
 
 
-def _chunk(letter: str, text: str) -> int:
-    size = _number(letter, text, least=1, factors={"k": KIB, "m": MIB})
+def _chunk(option: str, text: str) -> int:
+    size = _number(option, text, least=1, factors={"k": KIB, "m": MIB})
     if not SMALLEST_CHUNK_BYTES <= size <= LARGEST_CHUNK_BYTES or size & (size - 1):
         raise InputError(
-            f"bonnie -{letter}: a chunk of {size} bytes; it is a power of two from {SMALLEST_CHUNK_BYTES} to "
+            f"bonnie -{option}: a chunk of {size} bytes; it is a power of two from {SMALLEST_CHUNK_BYTES} to "
             f"{LARGEST_CHUNK_BYTES}"
         )
     return size
 
 
-def _parts(letter: str, value: str, most: int) -> list[str]:
+def _parts(option: str, value: str, most: int) -> list[str]:
     parts = value.split(":")
     if len(parts) > most:
-        raise InputError(f"bonnie -{letter} '{value}': {len(parts)} parts; it has at most {most}: {_OPTIONS[letter]}")
+        raise InputError(f"bonnie -{option} '{value}': {len(parts)} parts; it has at most {most}: {_OPTIONS[option]}")
     return parts
 
 

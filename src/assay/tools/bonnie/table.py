@@ -66,7 +66,7 @@ def _machine_columns(name: str, size: str) -> str:
 
 
 def _size_text(one: MeasuredPass) -> str:
-    """Size, chunk, concurrency, seeks and seekers of 2.00; usual ones are empty, and colons at the end left out."""
+    """Print size, chunk, concurrency, seeks and seekers of 2.00; usual ones are empty, and colons at the end left out."""
     settings = one.settings
     parts = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)]
     parts.append(str(settings.concurrency) if settings.concurrency > 1 else "")
@@ -98,7 +98,7 @@ def _io_rate(version: str) -> Callable[[MeasuredTest], str]:
 
 
 def _short_rate(kib_per_s: float) -> str:
-    """Five characters for any rate, as 2.00 has them."""
+    """Print five characters for any rate, as 2.00 has them."""
     if kib_per_s < 10_000:
         return f"{int(kib_per_s):4d}k"
     mib_per_s = kib_per_s / 1024

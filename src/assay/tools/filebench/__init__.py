@@ -24,16 +24,15 @@ class Filebench(FrontEnd[Settings]):
     assay filebench -c [CVARTYPE]   list the types of custom variables, or describe one
     --dir DIR           where the data goes, in place of the script's paths
                         [default: the working directory]
-    --time SECONDS      how long it runs, also where the script has no 'run'
-    --set NAME=VALUE    a variable of the script, in place of what it sets
-    --scale SHARE       entries of filesets, sizes of single files, working sets and
-                        counts to finish on times this, such as 0.01
+    --time SECONDS      duration, also where the script has no 'run'
+    --set NAME=VALUE    set a variable of the script
+    --scale SHARE       factor for file counts, sizes, working sets and counts to
+                        finish on, such as 0.01 [default: 1]
     'load NAME' in a script of 1.4: fileserver, randomread, randomwrite,
     singlestreamread, singlestreamwrite, varmail, webproxy, webserver, in Assay's
     own words
-    --wml 1.5           refuse what only 1.4 had [default: take both]
-    --allow-commands    let the script run commands ('system', '!'): only one that
-                        you trust
+    --wml 1.5           refuse what only 1.4 had [default: accept both]
+    --allow-commands    allow commands ('system', '!') of a script that you trust
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
     --wait-quiet TIME
@@ -72,7 +71,7 @@ class Filebench(FrontEnd[Settings]):
         return to_plan(settings.workload, settings.file, origin, check_directory(settings.directory))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """Files that the run may create are not laid out before; each is an inode, and a fileset is never more than full."""
+        """Count files that the run may create: each is an inode, and a fileset is never more than full."""
         inodes = _most_entries(settings.workload)
         return [Need(place, inodes=inodes) for place in directories(plan).values()]
 

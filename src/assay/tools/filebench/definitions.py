@@ -62,7 +62,7 @@ class Definitions:
     """The definitions of a script, whose variables have their last values."""
 
     def __init__(self, scope: Scope, overrides: Overrides, composites: Mapping[str, Statement]) -> None:
-        """With the composite flowops that are defined, by name."""
+        """Start with the composite flowops that are defined, by name."""
         self._source = scope.source
         self._scope = scope
         self._overrides = overrides

@@ -46,7 +46,7 @@ _MODES = ("timeout", "alldone", "firstdone")
 
 
 def evaluate(text: str, source: str, overrides: Overrides) -> Personality:
-    """Work a script out; raises FrontEndError with file, line and the words near the fault."""
+    """Evaluate a script; raises FrontEndError with file, line and the words near the fault."""
     script = _Script(source, overrides, last_line=max(1, text.rstrip().count("\n") + 1))
     for command in read(text, source):
         if script.is_over:
@@ -100,7 +100,7 @@ class _Script:
         getattr(self, f"follow_{kind}")(command)
 
     def _set_variable(self, name: str, line: int) -> bool:
-        """Whether a variable takes what the script sets: the command line may have set it."""
+        """Return whether a variable takes what the script sets: the command line may have set it."""
         self._set.add(name)
         if len(self._set) > 10_000:
             self._refuse(line, f"near '${cut(name)}': a script has at most 10000 variables")

@@ -21,7 +21,7 @@ class OpenFiles:
     """The open files of a thread."""
 
     def __init__(self, flowops: Sequence[Flowop], source: str) -> None:
-        """For the flowops of a thread, in their order; raises FrontEndError for those that cannot be brought together."""
+        """Make the files for the flowops of a thread, in order; raises FrontEndError for those that contradict."""
         self._flowops = flowops
         self._source = source
         self.notes: dict[Note, None] = {}
@@ -50,16 +50,16 @@ class OpenFiles:
     # -- how they are opened -------------------------------------------------------------------------------------------
 
     def is_direct(self) -> bool:
-        """Whether they bypass the page cache."""
+        """Return whether they bypass the page cache."""
         return self._all_agree(self._openers(), "directio", lambda flowop: flowop.is_direct)
 
     def is_sync(self) -> bool:
-        """Whether writes wait for the storage."""
+        """Return whether writes wait for the storage."""
         writers = [flowop for flowop in self._openers() if self._is_written(flowop)]
         return self._all_agree(writers, "dsync", lambda flowop: flowop.is_dsync)
 
     def reads_ahead(self) -> bool:
-        """Whether the kernel may read ahead."""
+        """Return whether the kernel may read ahead."""
         return not self._all_agree(self._openers(), "noreadahead", lambda flowop: not flowop.reads_ahead)
 
     def _openers(self) -> list[Flowop]:
@@ -119,7 +119,7 @@ class OpenFiles:
         return opened
 
     def _implicitly_opened(self) -> dict[int, Flowop]:
-        """By slot: the flowop that opens a file there at its first turn."""
+        """Give by slot the flowop that opens a file there at its first turn."""
         implied: dict[int, Flowop] = {}
         for flowop in self._flowops:
             kind = TYPES[flowop.kind]
@@ -149,7 +149,7 @@ class OpenFiles:
         return implied
 
     def slot_of(self, flowop: Flowop) -> int:
-        """Slot of the file that a flowop works on; refuses where nothing opens it."""
+        """Give the slot of the file that a flowop works on; refuses where nothing opens it."""
         if flowop.fd in self.opened:
             return flowop.fd
         of_fd = [slot for (fd, files), slot in self._slots.items() if fd == flowop.fd and flowop.files in {"", files}]

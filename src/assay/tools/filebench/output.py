@@ -62,7 +62,7 @@ class FlowopLine:
         return TYPES[self.kind].direction if self.kind in TYPES else ""
 
     def row(self, seconds: float) -> "FlowopRow":
-        """Work out its row."""
+        """Compute its row."""
         return FlowopRow(
             name=self.name,
             ops=self.ops,
@@ -249,7 +249,7 @@ class FilebenchOutput(Output[Settings]):
         return self._snapshot(phase, self._begin_ns(phase), self._end_ns(phase))
 
     def _snapshots(self, phase: PhaseRecord) -> Iterator[Snapshot]:
-        """Those of `psrun`: each at the end of the first interval that is not before its time."""
+        """Give those of `psrun`: each at the end of the first interval that is not before its time."""
         period_ns = round(self.settings.workload.snapshot_seconds * NS_PER_S)
         if not period_ns:
             return

@@ -86,7 +86,7 @@ class Thread:
     body: Body
 
     def flowops(self) -> Iterator[tuple[Flowop, int]]:
-        """All flowops in order, and how often each is done in a pass."""
+        """Give all flowops in order, and how often each is done in a pass."""
         return _flowops(self.body, 1)
 
 

@@ -277,7 +277,7 @@ def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]
 
 
 def _merge(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
-    """One for all that have the same reason: scripts repeat themselves."""
+    """Merge those that have the same reason: scripts repeat themselves."""
     by_reason: dict[str, list[str]] = {}
     for note in notes:
         by_reason.setdefault(note.why, []).append(note.what)
@@ -378,7 +378,7 @@ def to_plan(workload: Personality, source: str, origin: plan.Origin, directory: 
 
 
 def _stop_of(workload: Personality) -> plan.StopOf:
-    """Who ends the run: in Filebench's usual mode it is over when a thread finds nothing to do any more."""
+    """Set who ends the run: in Filebench's usual mode it is over when a thread finds nothing to do any more."""
     threads = [thread for process in workload.processes for thread in process.threads]
     runs_out = any(TYPES[flowop.kind].takes_names for thread in threads for flowop, _ in thread.flowops())
     if workload.mode == "alldone" or not runs_out:

@@ -44,7 +44,7 @@ class Continuous:
 
 
 def uniform(low: float, high: float) -> Continuous:
-    """Equally likely between two bounds."""
+    """Make the uniform distribution between two bounds."""
     if high <= low:
         return Continuous(lambda x: float(x >= low), low, 1, plan.Fixed(value=max(low, 0.0)))
     in_plan = plan.Uniform(min=low, max=high) if low >= 0 else None
@@ -52,7 +52,7 @@ def uniform(low: float, high: float) -> Continuous:
 
 
 def gamma(mean: float, shape: float, least: float = 0.0) -> Continuous:
-    """Gamma of a mean and a shape, above `least`."""
+    """Make the gamma distribution of a mean and a shape, above `least`."""
     if mean <= 0:
         return uniform(least, least)
     in_plan = plan.Gamma(mean=mean, shape=shape, min=least) if least >= 0 else None
@@ -60,12 +60,12 @@ def gamma(mean: float, shape: float, least: float = 0.0) -> Continuous:
 
 
 def exponential(mean: float) -> Continuous:
-    """Exponential."""
+    """Make the exponential distribution."""
     return Continuous(lambda x: -math.expm1(-max(x, 0) / mean), 0, mean, plan.Exponential(mean=mean))
 
 
 def normal(mean: float, sigma: float) -> Continuous:
-    """Normal; what is drawn below 0 counts as 0."""
+    """Make the normal distribution; what is drawn below 0 counts as 0."""
     source = NormalDist(mean, sigma)
     return Continuous(
         source.cdf, mean - 6 * sigma, sigma, plan.Normal(mean=mean, deviation=sigma) if mean >= 0 else None
@@ -73,19 +73,19 @@ def normal(mean: float, sigma: float) -> Continuous:
 
 
 def lognormal(shape: float, scale: float) -> Continuous:
-    """Log-normal: `shape` is the deviation of the logarithm, `scale` the median."""
+    """Make the log-normal distribution: `shape` is the deviation of the logarithm, `scale` the median."""
     source = NormalDist(math.log(scale), shape)
     in_plan = plan.Lognormal(median=scale, sigma=shape)
     return Continuous(lambda x: source.cdf(math.log(x)) if x > 0 else 0.0, 0, scale * math.exp(shape), in_plan)
 
 
 def weibull(shape: float, scale: float) -> Continuous:
-    """Weibull."""
+    """Make the Weibull distribution."""
     return Continuous(lambda x: -math.expm1(-((max(x, 0) / scale) ** shape)), 0, scale)
 
 
 def triangular(low: float, high: float, mode: float) -> Continuous:
-    """Triangular."""
+    """Make the triangular distribution."""
 
     def cdf(x: float) -> float:
         if x <= low or x >= high:
@@ -98,7 +98,7 @@ def triangular(low: float, high: float, mode: float) -> Continuous:
 
 
 def _gamma_cdf(shape: float, x: float) -> float:
-    """Regularised lower incomplete gamma function (Abramowitz and Stegun, 6.5.29 and 6.5.31)."""
+    """Compute the regularised lower incomplete gamma function (Abramowitz and Stegun, 6.5.29 and 6.5.31)."""
     if x <= 0:
         return 0.0
     front = math.exp(shape * math.log(x) - x - math.lgamma(shape))
@@ -252,7 +252,7 @@ def _of_table(randvar: RandVar) -> plan.Distribution:
 
 
 def _round_row(low: float, high: float, round_to: float) -> list[Row]:
-    """Multiples that draws between two bounds are rounded to: their number, they themselves, their share."""
+    """List the multiples that draws between two bounds are rounded to: their number, they themselves, their share."""
     first, last = math.floor(low / round_to + 0.5), math.floor(high / round_to + 0.5)
     if last - first > _MOST_ROWS:
         raise ValueError(f"rounding to {round_to:g} gives {last - first} values; the limit is {_MOST_ROWS}")

@@ -51,7 +51,7 @@ class Scope:
     # -- values --------------------------------------------------------------------------------------------------------
 
     def value(self, scalar: Scalar | ShareTable | None, depth: int = 0) -> Value:
-        """The evaluated value; a word without one is true."""
+        """Give the evaluated value; a word without one is true."""
         match scalar:
             case None:
                 return True
@@ -119,7 +119,7 @@ class Scope:
     # -- attributes ----------------------------------------------------------------------------------------------------
 
     def number(self, attribute: Attribute, least: int = 0, most: int = _MOST) -> int:
-        """A whole number."""
+        """Read a whole number."""
         value = self.value(attribute.value)
         if isinstance(value, plan.Fixed):
             value = int(value.value)
@@ -134,7 +134,7 @@ class Scope:
         return value
 
     def boolean(self, attribute: Attribute) -> bool:
-        """True or false; a number is true unless it is 0."""
+        """Read true or false; a number is true unless it is 0."""
         value = self.value(attribute.value)
         if not isinstance(value, bool | int):
             self.refuse(attribute.line, f"near '{attribute.name}={self.shown(value)}': it is true or false")
@@ -241,7 +241,7 @@ _CVAR = frozenset({"type", "parameters", "min", "max", "round"})
 
 
 def by_name_of(attributes: Attributes) -> dict[str, Attribute]:
-    """By name; of several of one name the last."""
+    """Give the attributes by name; of several of one name the last."""
     return {("$" if attribute.is_local else "") + attribute.name: attribute for attribute in attributes}
 
 

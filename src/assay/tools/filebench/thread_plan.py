@@ -73,7 +73,7 @@ class ThreadPlan:
     notes: tuple[Note, ...] = ()
 
     def does_something(self, flowop: Flowop) -> bool:
-        """Whether it is executed at all."""
+        """Return whether it is executed at all."""
         return flowop.name not in self.idle
 
 
@@ -81,7 +81,7 @@ class ThreadPlanner:
     """Plans one thread."""
 
     def __init__(self, thread: Thread, context: PlanContext) -> None:
-        """For a thread of a process."""
+        """Start for a thread of a process."""
         self._thread = thread
         self._context = context
         self._flowops = [flowop for flowop, _ in thread.flowops()]
@@ -227,7 +227,7 @@ class ThreadPlanner:
             )
 
     def _pieces(self, flowop: Flowop) -> plan.Distribution:
-        """Size of the pieces in which a whole file moves."""
+        """Give the size of the pieces in which a whole file moves."""
         if flowop.io_size != plan.Fixed(value=0.0):
             return self._io_size(flowop)
         size = max(1.0, float(int(largest(self._context.files[self._open.files_of(flowop)].size))))

@@ -31,13 +31,12 @@ class Fio(FrontEnd[Settings]):
     assay fio --name=NAME --rw=randread --size=1g ... [--name=NAME ...]
 
     \b
-    --OPTION=VALUE     an option of a job; before the first --name: of all
-                       jobs that do not set it themselves
-    --set OPTION=VALUE the last word for all jobs, over those of the files too
-    --section=NAME     that job alone
+    --OPTION=VALUE     option of a job; before the first --name: default for all
+    --set OPTION=VALUE option for all jobs, overriding the files
+    --section=NAME     run that job alone
     --output-format=normal|json|json+|terse;  --minimal: terse, version 3
-    --output=FILE      the text into a file
-    --version, --enghelp: the version; the engines
+    --output=FILE      write the text to a file
+    --version, --enghelp: print the version; list the engines
     --parse-only       check the input, and run nothing
     --showcmd          print the jobs as command lines, and run nothing
     --readonly         refuse jobs that write

@@ -72,6 +72,6 @@ def _whole(total: int, unit: int) -> int:
 
 
 def _has_map(instance: JobInstance) -> bool:
-    """Whether each block is visited once before one is again."""
+    """Return whether each block is visited once before one is again."""
     job = instance.settings
     return job.has_map and all(drawn_by.kind == "random" for drawn_by in job.distributions)

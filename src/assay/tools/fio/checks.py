@@ -123,5 +123,5 @@ def check(job: JobSettings, given: JobOptions) -> None:
 
 
 def _is_mix_of_rates(job: JobSettings) -> bool:
-    """Whether reads and writes have a rate of operations each."""
+    """Return whether reads and writes have a rate of operations each."""
     return all(job.rates) and all(len(sizes) == 1 for sizes in job.sizes)

@@ -24,7 +24,7 @@ class JobOptions:
         self.kb_base = self.whole("kb_base", 1024)
 
     def __contains__(self, name: str) -> bool:
-        """Whether an option is given."""
+        """Return whether an option is given."""
         return name in self._options
 
     def option(self, name: str) -> Option | None:

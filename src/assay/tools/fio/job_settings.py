@@ -34,7 +34,7 @@ class Rate:
     is_poisson: bool = False
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Return whether there is one."""
         return bool(self.bytes_per_s or self.iops)
 
 

@@ -16,7 +16,7 @@ ROUND_ROBIN_MOST = 256
 
 
 def needs_unrolling(job: JobSettings) -> bool:
-    """Whether files are taken in turn, each in a row: places of each are kept by naming them one by one."""
+    """Return whether files are taken in turn, each in a row: places of each are kept by naming them one by one."""
     return job.files.count > 1 and not job.is_random and not job.is_metadata and job.files.service == "roundrobin"
 
 
@@ -45,7 +45,7 @@ def body(member: JobInstance, place: Placed) -> Iterator[plan.Action]:
 
 
 def _with_backlog(member: JobInstance, place: Placed) -> Iterator[plan.Action]:
-    """Blocks, and then these read back by a walk of its own through the same places, again and again."""
+    """Make blocks, and then these read back by a walk of its own through the same places, again and again."""
     job, written = member.settings, amount(member).total_bytes
     of_set = plan.FromSet(set=place.set.name, pick=_pick(member, place))
     write = tuple(_one(member, place, of_set.pick))
@@ -81,7 +81,7 @@ def _pick(member: JobInstance, place: Placed) -> plan.Pick:
 
 
 def _one(member: JobInstance, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]:
-    """One I/O, with what follows it; of a sequence of blocks, each of them in turn."""
+    """Make one I/O, with what follows it; of a sequence of blocks, each of them in turn."""
     job = member.settings
     if job.is_random and (blocks := job.distributions[0 if job.reads else 1].blocks):
         for block in range(len(blocks)):

@@ -273,7 +273,7 @@ def _list_deviations(members: Sequence[JobInstance]) -> Iterator[plan.Untranslat
 
 
 def _has_two_maps(job: JobSettings) -> bool:
-    """Whether that can change a number: with O_DIRECT no read is from the page cache."""
+    """Return whether that can change a number: with O_DIRECT no read is from the page cache."""
     is_mapped = (
         job.is_random and job.has_map and job.has_one_size and all(part.kind == "random" for part in job.distributions)
     )

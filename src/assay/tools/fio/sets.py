@@ -118,7 +118,7 @@ def _file_set(
 
 
 def _is_verified(users: Sequence[JobInstance]) -> bool:
-    """Whether files carry stamps; raises InputError for a job that verifies what no earlier job has written."""
+    """Return whether files carry stamps; raises InputError for a job that verifies what no earlier job has written."""
     writers = [user for user in users if user.settings.stamps and user.settings.writes]
     for user in users:
         job = user.settings

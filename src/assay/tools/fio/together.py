@@ -49,7 +49,7 @@ class Together:
         return {"ends": ends, "team": f"group {group}"}
 
     def are_one_group(self, members: Sequence[JobInstance]) -> bool:
-        """Whether all of them are of one."""
+        """Return whether all of them are of one."""
         return len({self._of(member) for member in members}) == 1
 
     def _of(self, member: JobInstance) -> int:

@@ -36,7 +36,7 @@ class IOzone(FrontEnd[Settings]):
       -F FILE...    a file for each (after -t);  -T: threads
       -+m FILE      children on other machines: a line each, 'host directory
                     program'; Assay's workers are started there
-      -x            nobody stops when the first is done;  -C: each child's line
+      -x            do not stop when the first is done;  -C: a line per child
     How
       -e -c         fsync and close are timed too
       -I -o         O_DIRECT, O_SYNC;  -+D: O_DSYNC
@@ -95,7 +95,7 @@ class IOzone(FrontEnd[Settings]):
         checks.check_surroundings(settings, plan)
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
-        """What the tests write themselves."""
+        """List what the tests write themselves."""
         return checks.needs(settings, plan)
 
 

@@ -32,7 +32,7 @@ def needs(settings: Settings, plan: Plan) -> Iterator[Need]:
 
 
 def _most_bytes(plan: Plan, target: str) -> int:
-    """Most bytes that lie on a target at one time."""
+    """Compute the most bytes that lie on a target at one time."""
     sizes = {
         one.name: int(one.files * one.size.value)
         for one in plan.file_sets

@@ -38,14 +38,14 @@ def files(measured: Measured) -> list[OutputFile]:
 
 
 def _each(laps: Iterable[events.Laps]) -> Iterator[tuple[int, float]]:
-    """Number and latency of each record, as far as it was reported and did not fail."""
+    """Give number and latency of each record, as far as it was reported and did not fail."""
     for shown in laps:
         numbered = zip(shown.number, shown.latency_ns, strict=True)
         yield from ((number, ns) for number, ns in numbered if ns is not None)
 
 
 def _means(phase: PhaseRecord, operation: str) -> Iterator[tuple[int, float]]:
-    """First record and mean latency of each interval."""
+    """Give the first record and mean latency of each interval."""
     at = 0
     rows = phase.rows(phase.phase.jobs[0].name, operation)
     for ops, latency_sum_ns in zip(rows.column("ops").tolist(), rows.column("latency_sum_ns").tolist(), strict=True):

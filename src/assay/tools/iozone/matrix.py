@@ -59,7 +59,7 @@ class Matrix:
     factor: int = 2
 
     def file_sizes(self) -> tuple[int, ...]:
-        """File sizes in the order of the run."""
+        """List the file sizes in the order of the run."""
         if self.files_kib:
             return self.files_kib
         if not self.is_auto:
@@ -68,7 +68,7 @@ class Matrix:
         return tuple(self._grow(smallest, self.largest_file_kib or LARGEST_FILE_KIB))
 
     def record_sizes(self) -> tuple[int, ...]:
-        """Record sizes of all files together: the columns of the report."""
+        """List the record sizes of all files together: the columns of the report."""
         if self.records_kib:
             return self.records_kib
         if not self.is_auto:
@@ -77,7 +77,7 @@ class Matrix:
         return tuple(self._grow(smallest, self.largest_record_kib or LARGEST_RECORD_KIB))
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every cell, in the order of the run."""
+        """List every cell, in the order of the run."""
         return tuple(
             Cell(file_kib, record_kib)
             for file_kib in self.file_sizes()
@@ -86,7 +86,7 @@ class Matrix:
         )
 
     def is_crossed_over(self, file_kib: int, record_kib: int) -> bool:
-        """Whether the crossover leaves a cell out."""
+        """Return whether the crossover leaves a cell out."""
         stated = (self.files_kib, self.records_kib, self.smallest_record_kib, self.largest_record_kib)
         if not self.is_auto or self.all_records or any(stated):
             return False

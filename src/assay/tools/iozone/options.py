@@ -366,7 +366,7 @@ def _check_clients(settings: Settings) -> None:
 
 
 def reads_in_mix(settings: Settings, child: int, count: int) -> bool:
-    """Whether child `child` of `count` reads in the mixed test."""
+    """Return whether child `child` of `count` reads in the mixed test."""
     if settings.mix_readers_percent is not None:
         return child < count * settings.mix_readers_percent / 100
     return child % 2 == 0
@@ -420,7 +420,7 @@ def _check_throughput(settings: Settings, seen: set[str]) -> None:
 
 
 def needs_file(settings: Settings) -> bool:
-    """Whether the first test needs a file that an earlier run left (-w)."""
+    """Return whether the first test needs a file that an earlier run left (-w)."""
     if settings.is_throughput:
         return 0 not in settings.tests
     return settings.measured()[0].test not in CREATING_TESTS

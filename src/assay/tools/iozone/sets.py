@@ -73,5 +73,5 @@ def file_set(
 
 
 def needs_length(settings: Settings) -> bool:
-    """Whether a file has to have its length before it is written."""
+    """Return whether a file has to have its length before it is written."""
     return settings.mmap or settings.depth > 1

@@ -102,7 +102,7 @@ class Settings:
         return not self.mmap and not self.depth
 
     def heads(self) -> tuple[Column, ...]:
-        """The columns that the table has, done or not."""
+        """Give the columns that the table has, done or not."""
         vectored = self.tests & VECTORED_TESTS
         return tuple(
             column
@@ -114,7 +114,7 @@ class Settings:
         )
 
     def reported(self) -> tuple[Column, ...]:
-        """The columns that the reports have: of tests asked for, done or not."""
+        """Give the columns that the reports have: of tests asked for, done or not."""
         return tuple(column for column in COLUMNS if column.test in self.tests and self._has_extension(column))
 
     def _has_extension(self, column: Column) -> bool:
@@ -135,11 +135,11 @@ class Settings:
         return tuple(load for load in chosen if self.retest or load.key not in {"rewrite", "reread"})
 
     def output_files(self) -> tuple[str, ...]:
-        """Names of the output files: the worksheet of -b, the latency files of -Q."""
+        """List the names of the output files: the worksheet of -b, the latency files of -Q."""
         followed = self.measured() if self.latency_files else ()
         names = (self.sheet, *(column.latency_file for column in followed))
         return tuple(name for name in names if name)
 
     def child_file(self, child: int) -> PurePosixPath:
-        """File of a child."""
+        """Name the file of a child."""
         return self.files[child] if self.files else PurePosixPath(f"{DEFAULT_CHILD_FILE}.{child}")

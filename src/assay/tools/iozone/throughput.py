@@ -50,14 +50,14 @@ def _job_name(settings: Settings, home: int | None, reads: bool) -> str:
 
 
 def _reads(settings: Settings, child: int, count: int) -> bool:
-    """Whether a child reads in the mix; all alike where there is none, so that they are one job."""
+    """Return whether a child reads in the mix; all alike where there is none, so that they are one job."""
     if MIXED_TEST not in settings.tests:
         return True
     return reads_in_mix(settings, child, count)
 
 
 def cell_of(settings: Settings, count: int) -> Cell:
-    """Sizes of each child's file."""
+    """Give the sizes of each child's file."""
     file_kib, record_kib = settings.matrix.file_sizes()[0], settings.matrix.record_sizes()[0]
     if settings.constant_total:
         file_kib = max(file_kib // count, record_kib)

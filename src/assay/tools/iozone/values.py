@@ -91,7 +91,7 @@ class Measured:
         return math.floor(amount / elapsed_s)
 
     def is_below_timer(self, cell: Cell) -> bool:
-        """Whether a test of a cell took less than IOzone's clock resolves."""
+        """Return whether a test of a cell took less than IOzone's clock resolves."""
         phases = (self.phases.get(single.phase_name(column, cell)) for column in self.columns)
         return any(phase is not None and 0 < self.elapsed_s(phase, cell) < _TIMER_S for phase in phases)
 
@@ -138,7 +138,7 @@ class OverClients:
         return math.floor((self.fold.time if self.settings.microseconds else self.fold.rate)(values))
 
     def is_below_timer(self, cell: Cell) -> bool:
-        """Whether a test of a cell took a client less than IOzone's clock resolves."""
+        """Return whether a test of a cell took a client less than IOzone's clock resolves."""
         return any(part.is_below_timer(cell) for part in self.parts)
 
     def sums(self, load: ThroughputTest, count: int) -> "Sums | None":

@@ -93,7 +93,7 @@ class Work:
         return plan.IoUring(fallback=plan.Fallback.THREADS) if self.settings.depth > 1 else plan.Psync()
 
     def _open_flags(self) -> plan.OpenFlags:
-        """Flags of the file; streams go through the page cache, as in IOzone."""
+        """Give the flags of the file; streams go through the page cache, as in IOzone."""
         direct = plan.Direct.ON if self.settings.direct and not self.column.is_stdio else plan.Direct.OFF
         return plan.OpenFlags(direct=direct, sync=self.settings.sync, dsync=self.settings.dsync)
 
@@ -127,7 +127,7 @@ class Work:
         return (*((compute,) if self.settings.compute_ms else ()), record, *((flush,) if self._flushes_each() else ()))
 
     def _locks(self) -> bool:
-        """Whether the file is locked meanwhile: unlocking is in the time, as in IOzone."""
+        """Return whether the file is locked meanwhile: unlocking is in the time, as in IOzone."""
         has_lock = self.settings.is_throughput or self.column.test in _LOCKED_TESTS
         return self.settings.lock and has_lock and not self.column.is_stdio
 
@@ -190,7 +190,7 @@ class Work:
         )
 
     def _walks(self) -> Iterator[tuple[plan.Access, int]]:
-        """Accesses one after the other, and how many records each is for."""
+        """List the accesses one after the other, and how many records each is for."""
         if self.column.pattern is not Pattern.STRIDE:
             yield self._access(), self.cell.records
             return

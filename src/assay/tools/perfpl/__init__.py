@@ -20,12 +20,12 @@ class PerfPl(FrontEnd[Settings]):
     BLOCKSPERFILE    writes of each file
     TOTALFILES       files of each iteration
     FILESPERDIR      files of each directory
-    ITERATIONS       how often, each time in a fresh tree
+    ITERATIONS       repetitions, each in a fresh tree
     --mode MODE      native: create, write and close [default]; fork: a process of dd
                      for each file, as the script does
     --fsync          flush each file before its close, in the time
     --sync           flush the file system after each iteration, in the time
-    --dir DIR        where [default: the working directory]
+    --dir DIR        directory to measure [default: the working directory]
     --json  --no-report  --quiet  --strict  --runs DIR  --user NAME
     --name NAME  --tag TAG  --note TEXT  --live-json FILE  --require-trust LEVEL
     --wait-quiet TIME

@@ -232,7 +232,7 @@ def _row(*cells: object) -> str:
 
 
 def _number(value: float | None, *, times: int = 1) -> str:
-    """Ten digits without trailing zeroes, as the published tables have."""
+    """Print ten digits without trailing zeroes, as the published tables have."""
     return ABSENT if value is None else f"{value * times:.10g}"
 
 

@@ -57,7 +57,7 @@ class Settings:
         return (CREATE, WRITE, *((FSYNC,) if self.fsync else ()), CLOSE)
 
     def dd(self, path: str) -> tuple[str, ...]:
-        """Program and arguments that make one file."""
+        """Give the program and arguments that make one file."""
         flush = ("conv=fsync",) if self.fsync else ()
         sizes = (f"bs={self.block_size_bytes}", f"count={self.blocks_per_file}")
         return (DD, "if=/dev/zero", f"of={path}", *sizes, *flush)

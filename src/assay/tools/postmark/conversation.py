@@ -69,7 +69,7 @@ class Conversation:
             yield line.removesuffix("\n").removesuffix("\r")
 
     def _strictly(self, source: str, number: int, line: str) -> bool:
-        """One line of a file or a pipe: nobody is there to see that it was not understood."""
+        """One line of a file or a pipe: an error ends it, since no user can correct it."""
         self._lines += 1
         if self._lines > _MOST_LINES:
             raise FrontEndError(source, number, f"more than {_MOST_LINES} lines, with those of files that are loaded")

@@ -156,7 +156,7 @@ def _lines(totals: RunTotals) -> dict[str, _Line]:
 
 
 def _bytes(totals: RunTotals) -> tuple[float, float]:
-    """Bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
+    """Give the bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
     if totals.counts and all(totals.is_complete(phase) for phase in totals.planned):
         return totals.counts[SINGLE_BYTES_READ], totals.counts[SINGLE_BYTES_WRITTEN]
     return totals.bytes(READ), totals.bytes(CREATE, APPEND)

@@ -26,7 +26,7 @@ class RandomNumbers:
         """The next number of 32 bits."""
 
     def skip(self, count: int) -> None:
-        """Draw numbers that nobody looks at; only before the first that somebody does."""
+        """Draw and discard numbers; only before the first that is used."""
         for begin in range(0, count, _AT_ONCE):
             self._generator.random_raw(min(_AT_ONCE, count - begin))
 

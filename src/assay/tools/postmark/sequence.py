@@ -188,12 +188,12 @@ class RunParts:
 
 
 def directories(settings: Settings) -> int:
-    """Directories that the files of a location lie in."""
+    """List the directories that the files of a location lie in."""
     return max(1, settings.subdirectories)
 
 
 def files_per_directory(settings: Settings) -> int:
-    """Most files that a directory can hold over the whole run: names are never used again."""
+    """Compute the most files that a directory can hold over the whole run: names are never used again."""
     return settings.files + settings.transactions
 
 

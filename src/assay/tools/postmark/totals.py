@@ -22,7 +22,7 @@ class PartTotals:
     is_complete: bool
 
     def count(self, kind: str) -> int:
-        """Operations of a kind that succeeded."""
+        """Count the operations of a kind that succeeded."""
         return self.ops.get(kind, 0)
 
 
@@ -48,15 +48,15 @@ class RunTotals:
         return self.parts.get(phase, _NOTHING)
 
     def count(self, kind: str) -> int:
-        """Operations of a kind over the whole run."""
+        """Count the operations of a kind over the whole run."""
         return sum(part.count(kind) for part in self.parts.values())
 
     def bytes(self, *kinds: str) -> int:
-        """Bytes moved by operations of some kinds."""
+        """Sum the bytes moved by operations of some kinds."""
         return sum(part.bytes.get(kind, 0) for part in self.parts.values() for kind in kinds)
 
     def is_complete(self, phase: str) -> bool:
-        """Whether a phase did all that it had to do."""
+        """Return whether a phase did all that it had to do."""
         return phase not in self.planned or self.part(phase).is_complete
 
     @property

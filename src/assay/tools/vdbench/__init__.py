@@ -27,15 +27,15 @@ class Vdbench(FrontEnd[Settings]):
 
     \b
     -f FILE        parameter files, in order
-    -t, -tf        a test of five seconds that comes with it, raw or of files
+    -t, -tf        run the built-in test of 5 seconds, raw or of files
     -o DIR         write summary.html and flatfile.html there
     -e S, -i S, -w S
                    elapsed, interval and warmup of every rd; 2m, 1h too
     NAME=VALUE     value of $NAME in the files
     + PARAMETER    parameters for every rd, such as + forthreads=(1,8)
-    --dir DIR      have all luns and anchors lie in DIR; their names, devices
-                   too, only distinguish them
-    --size SIZE    size of each lun that the file gives none for
+    --dir DIR      put all luns and anchors into DIR; names, also of devices,
+                   only distinguish them
+    --size SIZE    size of each lun without one in the file
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,

@@ -27,7 +27,7 @@ def figures(measured: Sequence[MeasuredRun]) -> Sequence[Figure]:
 
 
 def _curves(measured: Sequence[MeasuredRun]) -> dict[str, tuple[tuple[float, float], ...]]:
-    """Points by the run at most that they are shares of: the points and that run, by their rate."""
+    """Group points by the run at most that they are shares of: the points and that run, by their rate."""
     points: dict[str, list[tuple[float, float]]] = {}
     for each in measured:
         values = columns_of(each)[1](each.mean) if each.mean else {}

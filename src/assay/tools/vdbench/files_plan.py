@@ -158,7 +158,7 @@ class _Maker:
         return name
 
     def _is_emptied(self, name: str) -> bool:
-        """Whether a run removes files, after which what lies there is not what was laid out."""
+        """Return whether a run removes files, after which what lies there is not what was laid out."""
         asked = [
             operation for rd in self._load.rds for key, each in rd.loops if key == "operation" for operation in each
         ]

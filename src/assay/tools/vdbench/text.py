@@ -96,7 +96,7 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
         variables: By their names.
 
     Raises:
-        FrontEndError: a variable that nobody gave, or more lines than anybody writes.
+        FrontEndError: a variable without a value, or too many lines.
     """
     for file, text in texts:
         begun: tuple[SourceLine, str] | None = None

@@ -196,7 +196,7 @@ def pairs(parameter: GivenParameter, read: Callable[[GivenParameter, str], int])
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Names that a wildcard or a range `sd1-sd8` means, in their order."""
+    """List the names that a wildcard or a range `sd1-sd8` means, in their order."""
     names = list(names)
     ends = re.fullmatch(r"([A-Za-z_.]{1,32})([0-9]{1,6})-(?:\1)?([0-9]{1,6})", pattern, re.ASCII)
     if ends and pattern not in names:

@@ -84,7 +84,7 @@ class VxBench(FrontEnd[Settings]):
 
 
 def _directory_of(file: str) -> Path:
-    """Directory that a file name points into; raises InputError where the name is none of a file."""
+    """Give the directory that a file name points into; raises InputError where the name is none of a file."""
     path = Path(file)
     if file.endswith("/") or path.is_dir():
         raise InputError(f"vxbench: {file} is a directory; name a file in it, such as {path / 'file1'}")

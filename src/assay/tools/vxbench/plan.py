@@ -60,7 +60,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]
 
 
 def is_one_loop(settings: Settings) -> bool:
-    """Whether all workloads fit into one loop of a worker."""
+    """Return whether all workloads fit into one loop of a worker."""
     methods = {workload.method for workload in settings.data_workloads}
     return len(methods) == 1 and (IoMethod.ASYNC not in methods or settings.depth == 1 or len(settings.workloads) == 1)
 
@@ -235,7 +235,7 @@ def _transfer(settings: Settings, workload: Workload, set_name: str) -> plan.Act
 
 
 def transfer_names(workload: Workload) -> tuple[str, ...]:
-    """Names of a workload's operations in the record: of a mixed one, its reads and its writes."""
+    """List the names of a workload's operations in the record: of a mixed one, its reads and its writes."""
     return (f"{workload.name}-reads", f"{workload.name}-writes") if workload.is_mixed else (workload.name,)
 
 

@@ -34,7 +34,7 @@ class UserTotals:
     system_cpu_ns: int | None
 
     def rate(self, unit_bytes: int) -> float:
-        """Units per second; 0 before anything was moved."""
+        """Compute units per second; 0 before anything was moved."""
         return self.bytes / unit_bytes / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -132,7 +132,7 @@ def _last_sleep_s(phase: PhaseRecord, job: plan.Job) -> float:
 
 
 def together(record: RunRecord, settings: Settings) -> UserTotals:
-    """All workers as one: from the first start to the last end of each phase."""
+    """Give all workers as one: from the first start to the last end of each phase."""
     all_of_them = _Work()
     for phase in record.phases:
         works = [work for _, work in _works(record, phase, settings)]
