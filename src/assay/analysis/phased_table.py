@@ -24,7 +24,7 @@ from assay.bundle.scan import PART_ROWS, Scan
 from assay.bundle.tables import CLIENT
 from assay.errors import BundleError
 
-HELD_BYTES: Final = 256 << 20
+HELD_BYTES: Final = 64 << 20
 """What sections that were not asked for last may take, of all tables of a run together."""
 _CELL_BYTES: Final = 8
 _MOST_SECTIONS: Final = 4_000_000
@@ -67,26 +67,26 @@ class Held:
     def __init__(self, most_bytes: int = HELD_BYTES) -> None:
         """Begin with nothing."""
         self._most_bytes = most_bytes
-        self._bytes = 0
+        self.bytes = 0
         self._sections: OrderedDict[tuple[PhasedTable, _Place], int] = OrderedDict()
 
     def add(self, table: "PhasedTable", place: _Place, size_bytes: int) -> None:
         """Count a section that was read."""
-        self._bytes += size_bytes
+        self.bytes += size_bytes
         self._sections[table, place] = size_bytes
 
     def use(self, table: "PhasedTable", place: _Place) -> None:
         """Let a section be the last that was asked for, and let go of those that there is no room for."""
         self._sections.move_to_end((table, place))
         table.last = place
-        if self._bytes <= self._most_bytes:
+        if self.bytes <= self._most_bytes:
             return
         for (other, at), size_bytes in [*self._sections.items()]:
             if other.last != at:
                 del self._sections[other, at]
-                self._bytes -= size_bytes
+                self.bytes -= size_bytes
                 other.forget(at)
-                if self._bytes <= self._most_bytes:
+                if self.bytes <= self._most_bytes:
                     return
 
 
