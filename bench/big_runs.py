@@ -54,6 +54,8 @@ class Big:
     buckets: int = 2
     """Filled in each interval of each operation; an even number."""
     clients: int = 1
+    is_even: bool = False
+    """Whether all buckets hold the same, without chance."""
 
     @property
     def iops(self) -> int:
@@ -88,6 +90,8 @@ class Big:
     def _counts(self) -> IntArray:
         """Operations in each bucket of each interval of each operation of a client."""
         intervals = self.phases * self.seconds * self.jobs
+        if self.is_even:
+            return np.full((intervals, self.buckets), OPS, dtype=np.int64)
         first = np.random.default_rng(1).integers(1, 2 * OPS, (intervals, self.buckets // 2), dtype=np.int64)
         return np.stack([first, 2 * OPS - first], axis=-1).reshape(intervals, self.buckets)
 

@@ -6,6 +6,8 @@ and histograms of an interval are that interval's own, and sum to the phase's to
 """
 
 import enum
+from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -89,6 +91,23 @@ class Buckets(StreamPart, kw_only=True):
     """Largest value since the phase began, exact."""
     sum_ns: int
     """Sum of this interval's values, exact."""
+
+
+def add_buckets(histograms: Iterable[Buckets]) -> Buckets:
+    """Add histograms of one phase up; the largest value of each is since the phase began, and so that of the sum."""
+    counts: Counter[int] = Counter()
+    max_ns = sum_ns = 0
+    for one in histograms:
+        for index, count in zip(one.index, one.count, strict=True):
+            counts[index] += count
+        max_ns, sum_ns = max(max_ns, one.max_ns), sum_ns + one.sum_ns
+    filled = sorted(counts.items())
+    return Buckets(
+        index=tuple(index for index, _ in filled),
+        count=tuple(count for _, count in filled),
+        max_ns=max_ns,
+        sum_ns=sum_ns,
+    )
 
 
 class OperationInterval(StreamPart, kw_only=True):

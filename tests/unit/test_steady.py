@@ -1,6 +1,5 @@
 """The eight shapes of short runs: where each is steady, at which level, and what is refused (docs/method.md)."""
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -372,8 +371,7 @@ def test_an_interval_counts_with_nine_tenths_of_it_in_the_common_time_and_of_the
     common: tuple[int, int], last: int, counted: tuple[int, int]
 ) -> None:
     edges = [0, 100, 200, 300, 300 + last]
-    grid = [Span(*ends) for ends in itertools.pairwise(edges)]
-    record = SimpleNamespace(grid=grid, finished=None, phase=SimpleNamespace(longest_s=None))
+    record = SimpleNamespace(edges_ns=np.array(edges), finished=None, phase=SimpleNamespace(longest_s=None))
     begin, end = counted
 
     found = series_edges(record, Span(*common))  # type: ignore[arg-type]

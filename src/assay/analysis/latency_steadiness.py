@@ -24,7 +24,7 @@ from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, bucket_middle_ns
 from assay.analysis.record import PhaseRecord
-from assay.analysis.rows import Span
+from assay.analysis.rows import Span, shares_inside
 from assay.analysis.statistics.levels import Level, find_levels
 from assay.analysis.statistics.steady import staircase
 from assay.analysis.statistics.trend import long_run_variance, trend
@@ -71,7 +71,7 @@ def latency_changes(record: PhaseRecord, job: Job, counted: Span) -> tuple[Laten
 
 
 def _changes(record: PhaseRecord, job: Job, counted: Span) -> Iterator[LatencyChange]:
-    ends_ns = record.edges_ns[1:][record.shares_inside(counted) >= thresholds.SERIES_INSIDE]
+    ends_ns = record.edges_ns[1:][shares_inside(record.edges_ns, counted) >= thresholds.SERIES_INSIDE]
     for operation in record.counted_once(job.name):
         for series in ("latency", "response") if isinstance(job.arrival, Open) else ("latency",):
             buckets = record.buckets(job.name, operation, series)

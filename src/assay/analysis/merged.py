@@ -19,9 +19,9 @@ from assay import events
 from assay.analysis.bucket_sums import BucketSums
 from assay.analysis.merged_events import merged_events
 from assay.analysis.of_client import ClientView
+from assay.analysis.phased_table import PhasedTable
 from assay.analysis.recorded_run import RecordedRun
 from assay.analysis.rows import NS_PER_S, in_time
-from assay.analysis.sections import Sections
 from assay.analysis.set_times import SetTimes
 from assay.analysis.workers_of_plan import with_workers
 from assay.bundle.client_set import ClientSet
@@ -48,7 +48,7 @@ class MergedRun:
         self,
         run: RecordedRun,
         scans: Mapping[str, Scan],
-        sections: Mapping[str, Sections],
+        sections: Mapping[str, PhasedTable],
         found: ClientSet,
         *,
         clients: Mapping[str, ClientView],

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.analysis.arrays import IntArray
-from assay.analysis.rows import Part, Rows, Span
-from assay.analysis.sections import Held, Sections
+from assay.analysis.phased_table import Held, PhasedTable
+from assay.analysis.rows import Columns, Rows, Span
 from assay.bundle.scan import Scan
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
 
@@ -26,7 +26,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 class Tables:
     """The tables of a run, or of one of its clients."""
 
-    def __init__(self, sections: Mapping[str, Sections], client: str | None = None) -> None:
+    def __init__(self, sections: Mapping[str, PhasedTable], client: str | None = None) -> None:
         """Hold where they are read from."""
         self.intervals = RecordedTable(sections[INTERVALS], client)
         self.histograms = RecordedTable(sections[HISTOGRAMS], client)
@@ -34,16 +34,16 @@ class Tables:
         self.host = HostTable(sections[HOST], client)
 
 
-def sections_of(scans: Mapping[str, Scan], *, has_clients: bool = False) -> dict[str, Sections]:
+def sections_of(scans: Mapping[str, Scan], *, has_clients: bool = False) -> dict[str, PhasedTable]:
     """Begin to read the tables of a run, by name."""
     held = Held()
-    return {name: Sections(scan, _NAMES[name], held, has_clients=has_clients) for name, scan in scans.items()}
+    return {name: PhasedTable(scan, _NAMES[name], held, has_clients=has_clients) for name, scan in scans.items()}
 
 
 class RecordedTable:
     """A recorded table, phase by phase; of a run of several clients that of one of them."""
 
-    def __init__(self, sections: Sections, client: str | None = None) -> None:
+    def __init__(self, sections: PhasedTable, client: str | None = None) -> None:
         """Hold where it is read from."""
         self._sections = sections
         self._client = client
@@ -65,7 +65,7 @@ class RecordedTable:
 class HostTable:
     """What the machine's and the engine's own counters stood at, cut by counter."""
 
-    def __init__(self, sections: Sections, client: str | None = None) -> None:
+    def __init__(self, sections: PhasedTable, client: str | None = None) -> None:
         """Hold where it is read from."""
         self._sections = sections
         self._client = client
@@ -74,7 +74,7 @@ class HostTable:
         """Give the counters of one phase."""
         return Counters(self, index)
 
-    def samples(self, phase: int) -> Mapping[str, Mapping[tuple[Any, ...], Part]]:
+    def samples(self, phase: int) -> Mapping[str, Mapping[tuple[Any, ...], Columns]]:
         """Give every counter of a phase with its samples, by source."""
         return self._sections.section(self._client, phase).by_first
 
@@ -141,7 +141,7 @@ class Counters:
         part = self._sampled(source).get((instance, name))
         return (part.columns["t_ns"], part.columns["value"]) if part is not None else (_NO_TIMES, _NO_VALUES)
 
-    def _sampled(self, source: str) -> Mapping[tuple[Any, ...], Part]:
+    def _sampled(self, source: str) -> Mapping[tuple[Any, ...], Columns]:
         """Find the counters of a source that were sampled in the phase."""
         return self.table.samples(self.phase_index).get(source, {})
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay import events
-from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.arrays import IntArray
 from assay.analysis.machines_of_set import machine_of, machines_of
 from assay.analysis.merged import MergedRun
 from assay.analysis.of_client import views_of
@@ -87,13 +87,6 @@ class PhaseRecord:
     def edges_ns(self) -> IntArray:
         """Begin of the first interval, then the ends of all."""
         return np.array([self.grid[0].begin_ns, *(interval.end_ns for interval in self.grid)], dtype=np.int64)
-
-    def shares_inside(self, span: Span) -> FloatArray:
-        """Return which part of each interval lies inside a span."""
-        begins, ends = self.edges_ns[:-1], self.edges_ns[1:]
-        common = np.minimum(ends, span.end_ns) - np.maximum(begins, span.begin_ns)
-        shares: FloatArray = np.maximum(common, 0) / np.maximum(ends - begins, 1)
-        return shares
 
     @functools.cached_property
     def whole(self) -> Span:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from assay.analysis.arrays import BoolArray, IntArray
+from assay.analysis.arrays import BoolArray, FloatArray, IntArray
 
 NS_PER_S: Final = 1_000_000_000
 
@@ -37,8 +37,16 @@ class Span:
         return max(0, common_ns) / length_ns if length_ns > 0 else 0.0
 
 
+def shares_inside(edges_ns: IntArray, span: Span) -> FloatArray:
+    """Return which part of each interval between consecutive edges lies inside a span."""
+    begins, ends = edges_ns[:-1], edges_ns[1:]
+    common = np.minimum(ends, span.end_ns) - np.maximum(begins, span.begin_ns)
+    shares: FloatArray = np.maximum(common, 0) / np.maximum(ends - begins, 1)
+    return shares
+
+
 @dataclasses.dataclass(frozen=True)
-class Part:
+class Columns:
     """Rows of one phase that are about the same, in the order of time."""
 
     names: Mapping[str, Any]
@@ -69,7 +77,7 @@ def in_time(frame: pl.DataFrame) -> pl.DataFrame:
 class Rows:
     """Some rows of a phase, such as those of one operation of a job, in the order of time."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Columns, ...] = ()
     """Each in the order of time."""
 
     def __len__(self) -> int:
@@ -141,7 +149,7 @@ def _total(values: npt.NDArray[Any], t_ns: IntArray, span: Span | None) -> int:
     return int(values.sum(dtype=np.int64))
 
 
-def _last_row(part: Part, t_ns: int | None, known: str | None) -> dict[str, Any] | None:
+def _last_row(part: Columns, t_ns: int | None, known: str | None) -> dict[str, Any] | None:
     """Give the last row of a part up to a time, in which a column is not null if one is named."""
     times = part.columns["t_ns"]
     count = len(times) if t_ns is None else int(np.searchsorted(times, t_ns, side="right"))

@@ -16,7 +16,7 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord
-from assay.analysis.rows import NS_PER_S, Rows, Span
+from assay.analysis.rows import NS_PER_S, Rows, Span, shares_inside
 from assay.events import StoppedBy
 
 
@@ -65,7 +65,7 @@ def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
 
 def series_edges(record: PhaseRecord, common: Span) -> IntArray:
     """Give the intervals that a series is made of: begin of the first, then all ends; one edge where there are none."""
-    inside = np.flatnonzero(record.shares_inside(common) >= thresholds.SERIES_INSIDE)
+    inside = np.flatnonzero(shares_inside(record.edges_ns, common) >= thresholds.SERIES_INSIDE)
     begins, ends = record.edges_ns[inside], record.edges_ns[inside + 1]
     lengths = ends - begins
     is_short = len(lengths) and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths))

@@ -30,6 +30,7 @@ class Settling:
         self._plan = plan
         self._index = -1
         self._intervals: list[tuple[int, dict[str, int]]] = []
+        self._passed_ns = 0
         self._next_s = 0.0
         self._evenness: Evenness | None = None
 
@@ -37,7 +38,7 @@ class Settling:
         """Take an event in; the order to end the phase, where it can end."""
         match event:
             case events.Started():
-                self._index, self._intervals = event.phase_index, []
+                self._index, self._intervals, self._passed_ns = event.phase_index, [], 0
                 self._next_s = self._phase.stop.seconds or 0.0
                 self._evenness = Evenness(self._phase.steady) if self._phase.steady else None
             case events.Interval() if event.phase_index == self._index and event.dt_ns > 0:
@@ -61,7 +62,8 @@ class Settling:
         for name, count in _counted(phase, event).items():
             ops[name] += count
         self._intervals.append((event.dt_ns, ops))
-        passed_s = sum(length_ns for length_ns, _ in self._intervals) / NS_PER_S
+        self._passed_ns += event.dt_ns
+        passed_s = self._passed_ns / NS_PER_S
         if passed_s < self._next_s:
             return None
         if all(self._has_settled(job.name, phase.stop.seconds) for job in phase.jobs):

@@ -9,13 +9,12 @@ because operations, bytes and histograms are each interval's own (`events.py`). 
 leader receives about two thousand messages a second at most.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from assay import events
-from assay.events import Buckets, Interval, OperationInterval
+from assay.events import Interval, OperationInterval, add_buckets
 
 MERGED_ABOVE_CLIENTS: Final = 50
 WORDS_PER_S: Final = 2000
@@ -81,19 +80,6 @@ def _of_both(first: OperationInterval, second: OperationInterval) -> OperationIn
         ops=first.ops + second.ops,
         bytes=first.bytes + second.bytes,
         errors=first.errors + second.errors,
-        latency=_sum((first.latency, second.latency)),
-        response=_sum(responses) if responses else None,
+        latency=add_buckets((first.latency, second.latency)),
+        response=add_buckets(responses) if responses else None,
     )
-
-
-def _sum(histograms: Iterable[Buckets]) -> Buckets:
-    """Add histograms up. `max_ns` is the largest since the phase began, and so the later one's is that of both."""
-    counts: dict[int, int] = {}
-    max_ns = sum_ns = 0
-    for one in histograms:
-        for index, count in zip(one.index, one.count, strict=True):
-            counts[index] = counts.get(index, 0) + count
-        max_ns = max(max_ns, one.max_ns)
-        sum_ns += one.sum_ns
-    filled = tuple(sorted(counts))
-    return Buckets(index=filled, count=tuple(counts[i] for i in filled), max_ns=max_ns, sum_ns=sum_ns)

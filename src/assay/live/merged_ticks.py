@@ -20,8 +20,10 @@ come from the record.
 import dataclasses
 import math
 import statistics
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from assay import events
 
@@ -274,19 +276,9 @@ class MergedTicks:
         )
 
     def _buckets(self, series: tuple[str, str, bool], same: Sequence[events.Buckets]) -> events.Buckets:
-        counts: Counter[int] = Counter()
-        for buckets in same:
-            for index, count in zip(buckets.index, buckets.count, strict=True):
-                counts[index] += count
-        filled = sorted(counts.items())
-        largest_ns = max(self._largest.get(series, 0), *(buckets.max_ns for buckets in same))
-        self._largest[series] = largest_ns
-        return events.Buckets(
-            index=tuple(index for index, _ in filled),
-            count=tuple(count for _, count in filled),
-            max_ns=largest_ns,
-            sum_ns=sum(buckets.sum_ns for buckets in same),
-        )
+        added = events.add_buckets(same)
+        self._largest[series] = max(self._largest.get(series, 0), added.max_ns)
+        return msgspec.structs.replace(added, max_ns=self._largest[series])
 
 
 def _known_sum(values: Iterable[int | None]) -> int | None:

@@ -3,7 +3,6 @@
 The figures cover the phase from its start, with the ramp, and are not assessed: results are computed from the record.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,14 +21,13 @@ class _Sum:
     ops: int = 0
     bytes: int = 0
     errors: int = 0
-    counts: Counter[int] = field(default_factory=Counter)
+    latency: events.Buckets = field(default_factory=lambda: events.add_buckets(()))
 
     def add(self, one: events.OperationInterval) -> None:
         self.ops += one.ops
         self.bytes += one.bytes
         self.errors += one.errors
-        for index, count in zip(one.latency.index, one.latency.count, strict=True):
-            self.counts[index] += count
+        self.latency = events.add_buckets((self.latency, one.latency))
 
 
 class Tally:
@@ -92,11 +90,10 @@ class Tally:
         return [f"{errors:,} errors"] if errors else []
 
     def _percentiles(self, operation: tuple[str, str]) -> list[float | None]:
-        counts = self._sums[operation].counts
-        if not counts:
+        latency = self._sums[operation].latency
+        if not latency.index:
             return [None, None]
-        index = np.array(sorted(counts), dtype=np.int64)
-        count = np.array([counts[i] for i in index.tolist()], dtype=np.int64)
+        index, count = np.array(latency.index, dtype=np.int64), np.array(latency.count, dtype=np.int64)
         return quantiles_ns(bucket_middle_ns(index), count, (QUANTILES["p50"], QUANTILES["p99"]))
 
 

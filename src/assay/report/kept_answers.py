@@ -25,8 +25,8 @@ from assay.report.in_one_line import outcome_of
 from assay.results import DETECTED, Document
 
 _NS_PER_S = 1_000_000_000
-_MOST_CHARACTERS = 4 << 20
-"""Of an answer that is kept: that of some thousand results."""
+_MOST_CHARACTERS = 16 << 20
+"""Of an answer that is kept: that of some 7,000 results."""
 
 
 class KeptAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,13 +18,13 @@ import numpy.typing as npt
 import polars as pl
 
 from assay.analysis.arrays import BoolArray, IntArray
-from assay.analysis.rows import NS_PER_S, Part, Rows
+from assay.analysis.rows import NS_PER_S, Columns, Rows
 from assay.bundle.contents import refuse_above_memory
 from assay.bundle.scan import PART_ROWS, Scan
 from assay.bundle.tables import CLIENT
 from assay.errors import BundleError
 
-HELD_BYTES: Final = 256 << 20
+HELD_BYTES: Final = 64 << 20
 """What sections that were not asked for last may take, of all tables of a run together."""
 _CELL_BYTES: Final = 8
 _MOST_SECTIONS: Final = 4_000_000
@@ -34,10 +34,10 @@ Key = tuple[Any, ...]
 """What rows are about."""
 
 
-class Section:
+class PhaseRows:
     """The rows of a phase, by what they are about, in the order in which that was first seen."""
 
-    def __init__(self, parts: Mapping[Key, Part]) -> None:
+    def __init__(self, parts: Mapping[Key, Columns]) -> None:
         """Hold them."""
         self.rows: Mapping[Key, Rows] = {key: Rows((part,)) for key, part in parts.items()}
         self.bytes = sum(part.bytes for part in parts.values())
@@ -48,15 +48,15 @@ class Section:
         return Rows(tuple(part for rows in self.rows.values() for part in rows.parts))
 
     @functools.cached_property
-    def by_first(self) -> Mapping[Any, Mapping[Key, Part]]:
+    def by_first(self) -> Mapping[Any, Mapping[Key, Columns]]:
         """Parts by the first of what they are about, then by the others."""
-        found: dict[Any, dict[Key, Part]] = {}
+        found: dict[Any, dict[Key, Columns]] = {}
         for (first, *others), rows in self.rows.items():
             found.setdefault(first, {})[tuple(others)] = rows.parts[0]
         return found
 
 
-_NO_ROWS: Final = Section({})
+_NO_ROWS: Final = PhaseRows({})
 _Place = tuple[str | None, int]
 """Client and phase."""
 
@@ -67,30 +67,30 @@ class Held:
     def __init__(self, most_bytes: int = HELD_BYTES) -> None:
         """Begin with nothing."""
         self._most_bytes = most_bytes
-        self._bytes = 0
-        self._sections: OrderedDict[tuple[Sections, _Place], int] = OrderedDict()
+        self.bytes = 0
+        self._sections: OrderedDict[tuple[PhasedTable, _Place], int] = OrderedDict()
 
-    def add(self, table: "Sections", place: _Place, size_bytes: int) -> None:
+    def add(self, table: "PhasedTable", place: _Place, size_bytes: int) -> None:
         """Count a section that was read."""
-        self._bytes += size_bytes
+        self.bytes += size_bytes
         self._sections[table, place] = size_bytes
 
-    def use(self, table: "Sections", place: _Place) -> None:
+    def use(self, table: "PhasedTable", place: _Place) -> None:
         """Let a section be the last that was asked for, and let go of those that there is no room for."""
         self._sections.move_to_end((table, place))
         table.last = place
-        if self._bytes <= self._most_bytes:
+        if self.bytes <= self._most_bytes:
             return
         for (other, at), size_bytes in [*self._sections.items()]:
             if other.last != at:
                 del self._sections[other, at]
-                self._bytes -= size_bytes
+                self.bytes -= size_bytes
                 other.forget(at)
-                if self._bytes <= self._most_bytes:
+                if self.bytes <= self._most_bytes:
                     return
 
 
-class Sections:
+class PhasedTable:
     """One table."""
 
     def __init__(self, scan: Scan, names: Sequence[str], held: Held, *, has_clients: bool = False) -> None:
@@ -106,7 +106,7 @@ class Sections:
         self._names = tuple(names)
         self._held = held
         self._has_clients = has_clients
-        self._sections: dict[_Place, Section] = {}
+        self._sections: dict[_Place, PhaseRows] = {}
         self.last: _Place | None = None
 
     def forget(self, place: _Place) -> None:
@@ -117,7 +117,7 @@ class Sections:
         """Name the phases that a client has rows of."""
         return self._phases.get(client, ())
 
-    def section(self, client: str | None, phase: int) -> Section:
+    def section(self, client: str | None, phase: int) -> PhaseRows:
         """Give the rows of a phase; raises BundleError where they are more than this machine can hold."""
         place = (client, phase)
         if place not in self._ranges:
@@ -182,9 +182,9 @@ class Sections:
     def _rows(self, place: _Place) -> int:
         return sum(end - begin for begin, end in self._ranges[place])
 
-    def _read(self, places: Sequence[_Place]) -> list[Section]:
+    def _read(self, places: Sequence[_Place]) -> list[PhaseRows]:
         """Read sections; pieces of one come in the order of the table."""
-        pieces: list[dict[Key, list[Part]]] = [{} for _ in places]
+        pieces: list[dict[Key, list[Columns]]] = [{} for _ in places]
         columns = [column for column in self._scan.columns if column != CLIENT]
         is_long = sum(self._rows(place) for place in places) > PART_ROWS
         for sections, frame in self._frames(places, columns):
@@ -235,7 +235,7 @@ def _runs(part: pl.DataFrame, *, has_clients: bool) -> Iterator[tuple[_Place, in
 
 def _parts(
     sections: IntArray, frame: pl.DataFrame, names: Sequence[str], *, is_long: bool
-) -> Iterator[tuple[int, Key, Part]]:
+) -> Iterator[tuple[int, Key, Columns]]:
     """Take rows apart by their section and what they are about; of a long section, pieces that can be let go of singly."""
     if frame.is_empty():
         return
@@ -257,7 +257,7 @@ def _parts(
             name: array[span].copy() if is_long and array.strides[0] else array[span] for name, array in columns.items()
         }
         nulls_of = {name: array[span] for name, array in unknown.items()}
-        yield section, tuple(about), Part(dict(zip(names, about, strict=True)), own, nulls_of)
+        yield section, tuple(about), Columns(dict(zip(names, about, strict=True)), own, nulls_of)
         begin = end
 
 
@@ -267,7 +267,7 @@ class _Groups(NamedTuple):
     places: IntArray | None
     """The rows, one group after another; None: in the order in which they are."""
     keys: Iterable[tuple[Any, ...]]
-    """Section, and what the rows are about."""
+    """PhaseRows, and what the rows are about."""
     ends: Sequence[int]
 
 
@@ -309,16 +309,16 @@ def _narrow(array: _Array) -> _Array:
     return array
 
 
-def _section(pieces: dict[Key, list[Part]]) -> Section:
+def _section(pieces: dict[Key, list[Columns]]) -> PhaseRows:
     """Put the pieces of a section together, and let go of them."""
-    found: dict[Key, Part] = {}
-    before: Part | None = None
+    found: dict[Key, Columns] = {}
+    before: Columns | None = None
     for key in [*pieces]:
         before = found[key] = _with_times_of(_joined(pieces.pop(key)), before)
-    return Section(found)
+    return PhaseRows(found)
 
 
-def _joined(pieces: list[Part]) -> Part:
+def _joined(pieces: list[Columns]) -> Columns:
     """Put the pieces of one part together, in the order of time."""
     first = pieces[0]
     if len(pieces) == 1:
@@ -328,7 +328,7 @@ def _joined(pieces: list[Part]) -> Part:
         name: np.concatenate([piece.unknown.get(name, np.zeros(len(piece), dtype=bool)) for piece in pieces])
         for name in {name for piece in pieces for name in piece.unknown}
     }
-    return _in_time(Part(first.names, columns, unknown))
+    return _in_time(Columns(first.names, columns, unknown))
 
 
 def _one(pieces: Sequence[_Array]) -> _Array:
@@ -337,19 +337,19 @@ def _one(pieces: Sequence[_Array]) -> _Array:
     return np.concatenate(pieces)
 
 
-def _with_times_of(part: Part, before: Part | None) -> Part:
+def _with_times_of(part: Columns, before: Columns | None) -> Columns:
     """Let a part share the times of the one before where they are the same: those of all workers are."""
     if before is None or not np.array_equal(part.columns["t_ns"], before.columns["t_ns"]):
         return part
-    return Part(part.names, {**part.columns, "t_ns": before.columns["t_ns"]}, part.unknown)
+    return Columns(part.names, {**part.columns, "t_ns": before.columns["t_ns"]}, part.unknown)
 
 
-def _in_time(part: Part) -> Part:
+def _in_time(part: Columns) -> Columns:
     t_ns = part.columns["t_ns"]
     if not (np.diff(t_ns) < 0).any():
         return part
     order = np.argsort(t_ns, kind="stable")
-    return Part(
+    return Columns(
         part.names,
         {name: column[order] for name, column in part.columns.items()},
         {name: nulls[order] for name, nulls in part.unknown.items()},
