@@ -108,7 +108,7 @@ def test_the_more_room_the_more_columns(width: int, expected: tuple[str, ...]) -
 def test_a_finding_is_printed_once_with_the_rows_that_it_applies_to() -> None:
     shown = printed(120)
 
-    assert shown.count("percentiles-withheld") == 1
+    assert shown.count("small-sample") == 1
     assert "warning  start-skew  row 2" in shown
     assert shown.index("warning  start-skew") < shown.index("\nnotes ")
 
@@ -117,7 +117,7 @@ def test_notes_are_one_line_unless_they_are_asked_for() -> None:
     folded, full = printed(80), printed(80, has_notes=True)
 
     assert "notes    3: 'assay show 20260102T030405Z-quick-0123abcd --notes'" in folded
-    assert "note  percentiles-withheld  rows 1, 3" in full
+    assert "note  small-sample  rows 1, 3" in full
     assert "--notes" not in full
 
 
@@ -198,7 +198,7 @@ def test_a_short_run_of_a_classic_tool_has_few_lines_beside_its_output() -> None
 
     assert len(lines) == 4
     assert lines[0].startswith("findings ")
-    assert "too-short" in lines[0]
+    assert "small-sample" in lines[0]
     assert lines[3].startswith("4 results: 0 to be trusted, 4 weak, 0 not.")
 
 

@@ -16,6 +16,8 @@ class FindingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cure: str
     turns_on: tuple[str, ...] = ()
     """Names of thresholds."""
+    was: tuple[str, ...] = ()
+    """Ids of earlier versions that this one replaces."""
 
 
 @functools.cache

@@ -59,15 +59,13 @@ def _acknowledged(finding: Finding, accepted: Collection[str]) -> Finding:
 
 
 def trust(findings: Iterable[Finding]) -> Trust:
-    """Say whether a number may be used, and why not: one reason for each kind of finding, the gravest first."""
+    """Decide whether a number may be used, and why not: each reason once, the gravest first."""
     against = [finding for finding in findings if _LEVELS[finding.severity] is not TrustLevel.YES]
     if not against:
         return Trust(level=TrustLevel.YES, reasons=())
     against.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    reasons: dict[str, Reason] = {}
-    for finding in against:
-        reasons.setdefault(finding.id, Reason(id=finding.id, text=finding.brief or _words(finding.id)))
-    return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons.values()))
+    reasons = dict.fromkeys(Reason(id=one.id, text=one.brief or _words(one.id)) for one in against)
+    return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons))
 
 
 def _words(id_: str) -> str:

@@ -22,8 +22,8 @@ from assay.verdicts import TrustLevel
 DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
-_OF_ONE = frozenset({"wide-interval", "wide-percentile"})
-"""Reasons of a repeat whose own window leaves its numbers open."""
+_OF_ONE = "wide-interval"
+"""Reason of a repeat whose own window leaves its numbers open."""
 _COMPANY = "foreign-io"
 """Reason of a repeat in which others used the device too."""
 _WRITES = frozenset({"absorbed", "device", "flushed"})
@@ -206,16 +206,19 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
     half = half_share(iops)
     if half is not None and half > thresholds.WIDE_INTERVAL:
         reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
-    reasons += [reason for reason in _reasons(usable) if half is None or reason.id not in _OF_ONE]
+    reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
 
 
 def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:
-    """Give the reasons of repeats, each once; of those that not all have, how many do."""
+    """Give the reasons of repeats, each id once; of those that not all repeats have, how many do."""
     found: dict[str, list[str]] = {}
     for result in measured:
+        own: dict[str, list[str]] = {}
         for reason in result.trust.reasons:
-            found.setdefault(reason.id, []).append(reason.text)
+            own.setdefault(reason.id, []).append(reason.text)
+        for id_, texts in own.items():
+            found.setdefault(id_, []).append(", ".join(texts))
     reasons = []
     for id_, texts in found.items():
         text = texts[0] if len(set(texts)) == 1 else id_.replace("-", " ")

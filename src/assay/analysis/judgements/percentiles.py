@@ -34,7 +34,7 @@ def judge(case: Case) -> Iterator[Finding]:
         text, cure = f"{percentile} is {where} (95 %).", "Run longer, or use the mean."
         if percentile == "p50" and len(modes) > 1:
             text, cure = f"{several}; {text}", "Use the modes, the mean and p99, and not p50."
-        yield findings.weak("wide-percentile", text, cure, brief=f"{percentile} {where}", effect=effect)
+        yield findings.weak("wide-interval", text, cure, brief=f"{percentile} {where}", effect=effect)
     elif latencies.values.p50 is not None and _are_apart(modes) and case.hit.method != _SAID_ALREADY:
         yield findings.note("latency-modes", f"{several}: p50 is of one of them.", "Use the modes, and not p50 alone.")
 
