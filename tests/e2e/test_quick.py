@@ -87,7 +87,7 @@ def _quick(assay: Assay, directory: Path, *options: str) -> dict[str, Any]:
     assert done.returncode in {0, 1}, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     invalid = {found["id"] for found in _findings(document) if found["severity"] == "invalid"}
-    assert invalid == ({"sum-invalid"} if done.returncode else set())
+    assert invalid == ({"workers-apart"} if done.returncode else set())
     return document
 
 

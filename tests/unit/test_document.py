@@ -149,7 +149,7 @@ def test_a_worker_that_hangs_is_at_work_until_its_own_time_and_those_beside_it_c
 
     assert (result.ops, result.seconds, result.iops) == (12_000, 10.0, 1_200.0)
     assert "A worker waited 8.00 s" in next(one.text for one in result.findings if one.id == "abandoned")
-    assert "sum-invalid" not in ids(result)
+    assert "workers-apart" not in ids(result)
 
 
 def test_a_job_that_ends_by_its_own_time_does_not_shorten_the_one_that_hangs_in_another() -> None:
@@ -189,7 +189,7 @@ def test_a_paced_load_has_its_rate_of_the_whole_phase(
 
     assert result.ops == 4
     assert (result.seconds, result.iops) == pytest.approx((4.0, 1.0), rel=1e-3)
-    assert not {"sum-invalid", "start-skew", "not-steady"} & ids(result)
+    assert not {"workers-apart", "not-steady"} & ids(result)
 
 
 def test_the_wait_for_the_last_operation_is_no_change_of_a_steady_rate() -> None:
@@ -277,7 +277,7 @@ def test_the_cure_of_an_invalid_sum_is_one_for_what_kept_the_workers_apart() -> 
 
     for run, cure in ((early, "stop.of = first"), (late_worker(30, 60), "Run longer")):
         document = judged(run)
-        (found,) = (found for found in document.results[0].findings if found.id == "sum-invalid")
+        (found,) = (found for found in document.results[0].findings if found.id == "workers-apart")
         assert cure in found.cure
         assert (document.results[0].trusted, document.run.exit_code) == (False, 1)
 
@@ -286,7 +286,7 @@ def test_a_worker_that_starts_6_s_late_of_60_trims_the_window_to_the_time_of_bot
     doc = judged(late_worker(6, 60))
 
     result = doc.results[0]
-    assert "start-skew" in ids(result, "warning")
+    assert "workers-apart" in ids(result, "warning")
     assert result.window_s
     assert result.window_s[0] == 6.0
     # Both at 100/s; over the whole span it would have been 190/s.
@@ -298,7 +298,7 @@ def test_a_worker_that_starts_1_s_late_of_60_is_a_note_on_the_whole_span() -> No
     result = only(late_worker(1, 60))
 
     assert result.trusted
-    assert "start-skew" in ids(result, "note")
+    assert "workers-apart" in ids(result, "note")
     assert result.ops == 11_900
 
 
@@ -931,13 +931,13 @@ def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
     [
         # A skew of 0.9 and 1.1 % of the minute.
         (0.54, None, None),
-        (0.66, "start-skew", "note"),
+        (0.66, "workers-apart", "note"),
         # Both at work for 95.2 and 94.8 % of it.
-        (2.9, "start-skew", "note"),
-        (3.1, "start-skew", "warning"),
+        (2.9, "workers-apart", "note"),
+        (3.1, "workers-apart", "warning"),
         # And for 80.3 and 79.7 %.
-        (11.8, "start-skew", "warning"),
-        (12.2, "sum-invalid", "invalid"),
+        (11.8, "workers-apart", "warning"),
+        (12.2, "workers-apart", "invalid"),
     ],
 )
 def test_a_late_start_is_judged_by_the_time_that_workers_share(
@@ -945,7 +945,7 @@ def test_a_late_start_is_judged_by_the_time_that_workers_share(
 ) -> None:
     result = only(late_worker(begin_s, 60))
 
-    found = [(one.id, one.severity) for one in result.findings if one.id in {"start-skew", "sum-invalid"}]
+    found = [(one.id, one.severity) for one in result.findings if one.id == "workers-apart"]
     assert found == ([(id_, severity)] if id_ else [])
 
 

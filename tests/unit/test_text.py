@@ -92,10 +92,19 @@ def test_a_row_has_one_line_in_a_pipe_and_where_all_columns_fit(width: int) -> N
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (80, ("storage", "yes", "start skew", "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs latency", "page cache no")),
-        (100, ("cold 100.0 %", "flushed", "start skew, not cold, cpu contention")),
+        (
+            80,
+            (
+                "storage",
+                "yes",
+                "workers apart",
+                "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs latency",
+                "page cache no",
+            ),
+        ),
+        (100, ("cold 100.0 %", "flushed", "workers apart, not cold, cpu…")),
         (130, ("12.0 0.0 80.0 0.0 8.0", "cold 0.0 %")),
-        (0, ("12.0 0.0 80.0 0.0 8.0", "start skew, not cold, cpu contention", *TITLES)),
+        (0, ("12.0 0.0 80.0 0.0 8.0", "workers apart, not cold, cpu contention", *TITLES)),
     ],
 )
 def test_the_more_room_the_more_columns(width: int, expected: tuple[str, ...]) -> None:
@@ -109,8 +118,8 @@ def test_a_finding_is_printed_once_with_the_rows_that_it_applies_to() -> None:
     shown = printed(120)
 
     assert shown.count("small-sample") == 1
-    assert "warning  start-skew  row 2" in shown
-    assert shown.index("warning  start-skew") < shown.index("\nnotes ")
+    assert "warning  workers-apart  row 2" in shown
+    assert shown.index("warning  workers-apart") < shown.index("\nnotes ")
 
 
 def test_notes_are_one_line_unless_they_are_asked_for() -> None:
@@ -134,7 +143,7 @@ def test_the_last_thing_on_the_screen_is_the_answer(width: int) -> None:
 
     assert 3 <= len(answer) <= 8
     assert "streaming read, 1 MiB, buffered, cold: 400 MiB/s" in answer[0]
-    assert any(", not usable: start skew. " in line for line in answer)
+    assert any(", not usable: workers apart. " in line for line in answer)
     assert shown.index("kept in  /runs/20260102T030405Z-quick-0123abcd") < shown.index(answer[0])
 
 

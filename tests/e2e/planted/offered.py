@@ -175,8 +175,6 @@ CASES = (
             {"late_s": 1.0, "seconds": 3},
             {"late_s": 4.0, "seconds": 6},
         ),
-        expected=Expected(
-            found=frozenset({"sum-invalid", "start-skew"}), found_from="weak", trust=frozenset({"weak", "no"})
-        ),
+        expected=Expected(found=frozenset({"workers-apart"}), found_from="weak", trust=frozenset({"weak", "no"})),
     ),
 )
