@@ -1272,7 +1272,7 @@ def test_a_client_on_another_device_of_the_machine_has_no_part_in_this_one() -> 
         assert "foreign-io" not in ids(own)
 
 
-@pytest.mark.parametrize(("cpus", "id_"), [(2.5, "cpu-oversubscribed"), (1.0, "cpu-contention")])
+@pytest.mark.parametrize(("cpus", "id_"), [(2.5, "own-cpu-wait"), (1.0, "cpu-contention")])
 def test_clients_of_one_machine_that_take_its_cpus_from_each_other_are_too_many(cpus: float, id_: str) -> None:
     runs = [beside(3 * OWN_BYTES, cpus=cpus, run_delay=0.4) for _ in range(3)]
 
@@ -1280,7 +1280,7 @@ def test_clients_of_one_machine_that_take_its_cpus_from_each_other_are_too_many(
 
     # The machine has 8 CPUs, and 5 of them were busy.
     (own,) = of_client(document, "h1")
-    assert ids(own) & {"cpu-oversubscribed", "cpu-contention"} == {id_}
+    assert ids(own) & {"own-cpu-wait", "cpu-contention"} == {id_}
     assert f"{3 * cpus:.1f} of 8 CPUs" in text_of(own, id_)
     if id_ == "cpu-contention":
         assert "all else on the machine 2.0" in text_of(own, id_)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from assay import events, results
 from assay.analysis import thresholds
-from assay.analysis.finding_pages import finding_pages
+from assay.analysis.finding_pages import current_id, finding_pages, page_of
 from assay.analysis.threshold_table import OF_LIMITER, threshold_table
 from assay.bundle.tables import COLUMNS
 from assay.cli import app
@@ -170,24 +170,41 @@ CONCERN_ID = re.compile(r"""=> (?:\{\s*)?\(\s*"([a-z]+(?:-[a-z]+)*)",""")
 FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
 
 
-def test_the_page_of_the_method_names_every_finding() -> None:
-    page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+def emitted_ids() -> set[str]:
+    """Ids that the analysis writes, and those that the engine's warnings get."""
     text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
     concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+    assert {"io-uring-fallback", "stalled"} <= set(concerns)
+    return {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *map(current_id, concerns)}
 
-    ids = {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *concerns}
 
-    assert {"not-cold", "io-uring-fallback", "step-not-done"} <= ids
+def test_the_page_of_the_method_names_every_finding() -> None:
+    page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+
+    ids = emitted_ids()
+
+    assert {"not-cold", "stalled", "foreign-io"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)
 
 
 def test_every_finding_has_a_paragraph_and_no_paragraph_is_of_another() -> None:
-    text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
-    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
-
     paragraphs = [id_ for pages in finding_pages().values() for id_ in pages]
 
-    assert sorted(paragraphs) == sorted({*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *concerns})
+    assert sorted(paragraphs) == sorted(emitted_ids())
+
+
+def test_an_earlier_id_is_of_one_finding_and_of_none_that_there_is() -> None:
+    pages = {id_: page for of in finding_pages().values() for id_, page in of.items()}
+    earlier = [old for page in pages.values() for old in page.was]
+
+    assert len(set(earlier)) == len(earlier)
+    assert not set(earlier) & set(pages)
+    assert [current_id(id_) for id_ in ("cpus-busy", "cpu-contention", "no-such-id")] == [
+        "cpu-contention",
+        "cpu-contention",
+        "no-such-id",
+    ]
+    assert page_of("cpus-busy") == pages["cpu-contention"]
 
 
 def test_paragraphs_and_limiters_name_thresholds_that_there_are() -> None:

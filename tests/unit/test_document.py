@@ -571,7 +571,7 @@ def test_a_run_in_which_nothing_was_measured_says_nothing_of_counters() -> None:
 def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> None:
     result = run_with(Counters(run_delay=0.15, process_cpu_ns=round(9.5 * NS)), cpus=2)
 
-    assert "cpu-oversubscribed" in ids(result, "note")
+    assert "own-cpu-wait" in ids(result, "note")
     assert "cpu-contention" not in ids(result)
 
 
@@ -606,12 +606,12 @@ def shared_cpu(
 def test_workers_that_wait_for_a_cpu_while_nothing_else_runs_wait_for_each_other() -> None:
     result = shared_cpu(idle_ns=round(7.5 * NS))
 
-    (finding,) = (finding for finding in result.findings if finding.id == "workers-share-cpu")
+    (finding,) = (finding for finding in result.findings if finding.id == "own-cpu-wait")
     assert "cpu-contention" not in ids(result)
     assert result.trust.level is TrustLevel.WEAK
     assert finding.text == (
-        "Worker 0 was ready to run but waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, all else "
-        "on the machine 0.0: the load's own workers waited for each other."
+        "Worker 0 waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, all else on the machine 0.0. "
+        "Workers of this load shared a CPU, and latencies include that wait."
     )
     assert result.limiter is not None
     assert result.limiter.confidence is Confidence.LOW
@@ -635,7 +635,7 @@ def test_a_wait_for_a_cpu_that_the_load_does_not_account_for_is_contention(why: 
     found = shared_cpu(**result)
 
     assert "cpu-contention" in ids(found, "warning"), why
-    assert not {"workers-share-cpu", "kernel-shares-cpu"} & set(ids(found))
+    assert "own-cpu-wait" not in ids(found)
 
 
 def test_a_number_from_a_machine_whose_cpus_others_had_is_weak() -> None:
@@ -643,27 +643,27 @@ def test_a_number_from_a_machine_whose_cpus_others_had_is_weak() -> None:
     free = shared_cpu(idle_ns=3 * NS, run_delay=0.04, kernel=(0.4, 5))
     of_kernel = shared_cpu(idle_ns=NS // 2, run_delay=0.04, cpus=0.6, kernel=(1.2, 5))
 
-    (finding,) = (finding for finding in busy.findings if finding.id == "cpus-busy")
+    (finding,) = (finding for finding in busy.findings if finding.id == "cpu-contention")
     assert busy.trust.level is TrustLevel.WEAK
     assert finding.text == (
-        "No CPU was free; the load itself used 0.5 of 2 CPUs, threads of the kernel 0.4, all else on the machine 1.0: what "
-        "woke up had to wait for one, or to take it from what ran there."
+        "No CPU was free: the load itself used 0.5 of 2 CPUs, threads of the kernel 0.4, all else on the machine 1.0. "
+        "Latencies can include waiting for a CPU."
     )
     assert busy.limiter is not None
     assert busy.limiter.confidence is Confidence.LOW
-    assert "cpus-busy" not in ids(free)
-    assert "cpus-busy" not in ids(of_kernel)
+    assert "cpu-contention" not in ids(free)
+    assert "cpu-contention" not in ids(of_kernel)
 
 
 def test_workers_that_wait_behind_threads_of_the_kernel_alone_were_not_disturbed_by_programs() -> None:
     result = shared_cpu(idle_ns=4 * NS, kernel=(0.62, 4.5))
 
-    (finding,) = (finding for finding in result.findings if finding.id == "kernel-shares-cpu")
+    (finding,) = (finding for finding in result.findings if finding.id == "own-cpu-wait")
     assert "cpu-contention" not in ids(result)
     assert result.trust.level is TrustLevel.WEAK
     assert finding.text == (
-        "Worker 0 was ready to run but waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, threads "
-        "of the kernel 0.6, all else on the machine 0.1: the workers waited for threads of the kernel, and for each other."
+        "Worker 0 waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, threads of the kernel 0.6, all "
+        "else on the machine 0.1. Threads of the kernel had the CPUs, and latencies include that wait."
     )
     assert "other programs" not in finding.cure
     assert result.limiter is not None
@@ -1044,7 +1044,7 @@ def test_no_cpu_is_free_where_nine_tenths_are_busy_and_other_programs_have_a_ten
 ) -> None:
     result = shared_cpu(idle_ns=round(5 * idle_cpus * NS), run_delay=0.04, kernel=(kernel_cpus, 5))
 
-    assert ("cpus-busy" in ids(result, "weak")) is is_busy
+    assert ("cpu-contention" in ids(result, "weak")) is is_busy
 
 
 @pytest.mark.parametrize(("run_delay", "is_named"), [(0.095, False), (0.105, True)])
@@ -1105,9 +1105,9 @@ def test_the_share_of_busy_workers_is_that_of_their_operations(
     ("cpus", "workers", "on_cpu", "found", "limit"),
     [
         # Two workers fill the one CPU that the Plan allows, whatever other programs do on the other one.
-        ((1,), 2, 0.49, "cpu-oversubscribed", "client_cpu_all"),
-        ((1,), 3, 0.33, "cpu-oversubscribed", "client_cpu_all"),
-        ((0, 1), 4, 0.49, "cpu-oversubscribed", "client_cpu_all"),
+        ((1,), 2, 0.49, "own-cpu-wait", "client_cpu_all"),
+        ((1,), 3, 0.33, "own-cpu-wait", "client_cpu_all"),
+        ((0, 1), 4, 0.49, "own-cpu-wait", "client_cpu_all"),
         # They leave half of it, so somebody else may have had it.
         ((1,), 2, 0.25, "cpu-contention", "cpu_contention"),
         # A worker each, and they wait all the same.
@@ -1133,7 +1133,7 @@ def test_workers_are_held_against_the_cpus_that_they_may_run_on(
 
     result = only(run.phase(streams, seconds=5, counters=counters).end())
 
-    assert {"cpu-oversubscribed", "cpu-contention"} & set(ids(result)) == {found}
+    assert {"own-cpu-wait", "cpu-contention"} & set(ids(result)) == {found}
     assert result.limiter is not None
     assert result.limiter.verdict == limit
     assert not any("not for each other" in text for text in result.limiter.evidence)
@@ -1148,8 +1148,8 @@ def test_a_client_that_may_run_on_some_cpus_is_not_crowded_by_what_runs_on_other
         return only(run.phase([stream], seconds=5, counters=counters).end())
 
     # It used 0.2 of its CPU, other programs 1.0 of two.
-    assert "cpus-busy" in ids(result())
-    assert "cpus-busy" not in ids(result(**{"host.cpu.online": 2}))
+    assert "cpu-contention" in ids(result(), "weak")
+    assert "cpu-contention" not in ids(result(**{"host.cpu.online": 2}))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ def said(
         "trust": {"level": trust, "reasons": [{"id": name, "text": ""} for name in reasons]},
         "trusted": trust == "yes",
         "steady": None,
-        "findings": [{"id": name.replace("_", "-"), "severity": severity} for name, severity in findings.items()],
+        "findings": [
+            {"id": name.replace("_", "-"), "severity": severity, "text": f"a {severity}"}
+            for name, severity in findings.items()
+        ],
     }
     return Said(row)
 
@@ -68,6 +71,8 @@ def outcome(expected: Expected, row: Said, **scene: Any) -> Outcome:
         (LIES, said(trust="no", foreign_io="note"), Outcome.UNSURE),
         (LIES, said(trust="no"), Outcome.UNSURE),
         (LIES, said(foreign_io="warning"), Outcome.WRONG),
+        (Expected(found=LIES.found, found_text="a note"), said(foreign_io="note"), Outcome.RIGHT),
+        (Expected(found=LIES.found, found_text="a note"), said(foreign_io="weak"), Outcome.UNSURE),
     ],
 )
 def test_a_verdict_is_worth_what_the_plant_makes_of_it(expected: Expected, row: Said, worth: Outcome) -> None:

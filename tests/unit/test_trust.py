@@ -224,6 +224,19 @@ def test_what_the_load_accepts_is_a_note() -> None:
     ]
 
 
+def test_a_load_may_accept_a_finding_by_an_earlier_id() -> None:
+    known = findings.weak("cpu-contention", "No CPU was free.", "Stop other programs.", brief="no CPU was free")
+
+    (accepted,) = findings.ranked([known], ("cpus-busy",))
+    vain = run_of(stream_of(np.full(100, 4000.0)), seconds=10, accept=("cpus-busy",)).findings
+
+    assert (accepted.severity, accepted.text) == ("note", f"{findings.ACCEPTED}No CPU was free.")
+    assert findings.ranked([known], ("cpu-oversubscribed",)) == (known,)
+    assert [finding.text for finding in vain if finding.id == "accepted-in-vain"] == [
+        "The load accepts cpus-busy, which this run does not have."
+    ]
+
+
 def test_a_run_that_memory_served_says_so_first() -> None:
     document = run_of(
         stream_of(np.full(50, 2000.0)),

@@ -1,4 +1,4 @@
-"""What does a finding mean, what does it look like, and what is to be done? A paragraph for each id, from one file."""
+"""Read the page of each finding: its meaning, an example, the cure, and the ids that it had before."""
 
 import functools
 import tomllib
@@ -17,7 +17,7 @@ class FindingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns_on: tuple[str, ...] = ()
     """Names of thresholds."""
     was: tuple[str, ...] = ()
-    """Ids of earlier versions that this one replaces."""
+    """Earlier ids of this finding, and ids of the engine's warnings that it comes from."""
 
 
 @functools.cache
@@ -27,6 +27,21 @@ def finding_pages() -> dict[str, dict[str, FindingPage]]:
     return msgspec.convert(tomllib.loads(text), dict[str, dict[str, FindingPage]])
 
 
+@functools.cache
+def _renamed() -> dict[str, str]:
+    """Map each earlier id to the id that replaced it."""
+    return {old: id_ for pages in finding_pages().values() for id_, page in pages.items() for old in page.was}
+
+
+def current_id(id_: str) -> str:
+    """Return the id that a finding has today; an id that is current or unknown is returned as it is.
+
+    For ids from outside: a load file, a Plan of an earlier run, a command line, a warning of the engine.
+    """
+    return _renamed().get(id_, id_)
+
+
 def page_of(id_: str) -> FindingPage | None:
-    """Give the paragraph of an id; None for one that only another version knows."""
-    return next((pages[id_] for pages in finding_pages().values() if id_ in pages), None)
+    """Return the page of an id, current or earlier; None for one that only another version has."""
+    name = current_id(id_)
+    return next((pages[name] for pages in finding_pages().values() if name in pages), None)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from assay.analysis.finding_pages import current_id
 from assay.results import Finding, Reason, Trust
 from assay.verdicts import TrustLevel
 
@@ -46,9 +47,10 @@ def invalid(id_: str, text: str, cure: str, *, brief: str = "", effect: float | 
 def ranked(findings: Iterable[Finding], accepted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Drop repeats; gravest first, then the one with the greatest effect, otherwise in order.
 
-    What the Plan accepts becomes a note, unless it makes the number unusable.
+    What the Plan accepts becomes a note, unless it makes the number unusable. A Plan may name an id by an earlier name.
     """
-    unique = dict.fromkeys(_acknowledged(finding, accepted) for finding in findings)
+    known = {current_id(id_) for id_ in accepted}
+    unique = dict.fromkeys(_acknowledged(finding, known) for finding in findings)
     return tuple(sorted(unique, key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.effect or 0.0))))
 
 
@@ -64,7 +66,7 @@ def trust(findings: Iterable[Finding]) -> Trust:
     if not against:
         return Trust(level=TrustLevel.YES, reasons=())
     against.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    reasons = dict.fromkeys(Reason(id=one.id, text=one.brief or _words(one.id)) for one in against)
+    reasons = dict.fromkeys(Reason(id=finding.id, text=finding.brief or _words(finding.id)) for finding in against)
     return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons))
 
 

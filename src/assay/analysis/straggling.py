@@ -19,7 +19,7 @@ from assay.verdicts import Bottleneck, ServedBy
 
 UNKNOWN = "unknown: its own counters show nothing that the others do not have, nor more of it"
 _STOOD_STILL = "client-paused"
-_OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu", "kernel-shares-cpu", "cpus-busy")
+_OWN_CPU = ("cpu-contention", "own-cpu-wait")
 _OF_LIMIT = {
     Bottleneck.NETWORK_BANDWIDTH: "its link was full",
     Bottleneck.THROTTLE_CPU: "its control group may use no more of its CPUs",
@@ -61,7 +61,7 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
         elif limit in _OF_LIMIT:
             yield f"{_OF_LIMIT[limit]}: {evidence}"
     for id_ in _OWN_CPU:
-        if (waited := _found(own, id_)) and not _most_have(id_, others):
+        if (waited := _found(own, id_)) and not _most_have(waited, others):
             yield f"its own CPU: {waited.text}"
     usual, count = Counter(result.measures for result in others).most_common(1)[0]
     is_told_apart = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
@@ -116,8 +116,11 @@ def _found(result: Result, id_: str) -> Finding | None:
     return next((finding for finding in result.findings if finding.id == id_), None)
 
 
-def _most_have(id_: str, others: Sequence[Result]) -> bool:
-    return sum(_found(result, id_) is not None for result in others) >= thresholds.MOST_OF_IT * len(others)
+def _most_have(finding: Finding, others: Sequence[Result]) -> bool:
+    """Whether most others have the same finding, as grave."""
+    same = (finding.id, finding.severity)
+    having = sum(any((each.id, each.severity) == same for each in result.findings) for result in others)
+    return having >= thresholds.MOST_OF_IT * len(others)
 
 
 def _most_say(limit: Bottleneck, others: Sequence[Result]) -> bool:

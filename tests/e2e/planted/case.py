@@ -92,6 +92,10 @@ class Said:
             worst[name] = max(worst.get(name, "note"), severity, key=SEVERITIES.index)
         return worst
 
+    def text_of(self, id_: str) -> str:
+        """Return what findings of one id say."""
+        return " ".join(finding["text"] for finding in self.row["findings"] if finding["id"] == id_)
+
     def __str__(self) -> str:
         """The verdict in one line."""
         about = f"{self.limiter or 'no limiter'} ({self.confidence or 'no confidence'}), {self.measures or 'no word'}"
@@ -118,6 +122,8 @@ class Expected:
     """One of these findings has to be there."""
     found_from: str = "note"
     """With this severity at least."""
+    found_text: str = ""
+    """Words that the text of one of these findings has to hold: which case of the finding it is."""
     is_healthy: bool = False
     """Nothing at all is to be found above a note but what comes of the run's length."""
 
@@ -134,6 +140,8 @@ class Expected:
             lacks.append(f"measures {_one_of(self.measures)}")
         if self.found and not self.found & has:
             lacks.append(f"finding {_one_of(self.found)} ({self.found_from} or worse)")
+        if self.found_text and not any(self.found_text in said.text_of(name) for name in self.found & has):
+            lacks.append(f"'{self.found_text}' in {_one_of(self.found)}")
         if said.trust not in self.trust:
             lacks.append(f"trust {_one_of(self.trust)}")
         if self.is_healthy:

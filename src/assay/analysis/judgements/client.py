@@ -1,4 +1,4 @@
-"""Did the machine that the load ran on move the number?
+"""Check whether the machine that the load ran on moved the number.
 
 CPU contention is METHOD 4.2 G0: a worker that was runnable but waited for a CPU for more than 10 % of its time, or a
 hypervisor that took more than 5 %, measured the neighbours. Workers that keep 90 % of all CPUs busy crowd out
@@ -18,6 +18,7 @@ from assay.analysis.cpus import CpuUse, HeldUpBy, cpu_use, steal_share
 from assay.results import Finding
 
 _RELEASE = "release"
+_INCLUDED = "Latencies include that wait."
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -30,12 +31,16 @@ def judge(case: Case) -> Iterable[Finding]:
         is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
         found.append(_of_quota(delay) if is_throttled else _run_delay(delay, use, use.held_up(case.uses)))
     elif use.machine and use.programs is not None and use.is_crowded:
-        text = f"No CPU was free; {use}: what woke up had to wait for one, or to take it from what ran there."
-        cure = "Stop other programs, unless they are the storage's own (FUSE, a server here), then run again."
-        found.append(findings.weak("cpus-busy", text, cure, brief="no CPU was free", effect=use.programs / use.machine))
+        text = f"No CPU was free: {use}. Latencies can include waiting for a CPU."
+        cure = "Stop other programs, unless they serve the storage (FUSE, a local server). Then run again."
+        effect = use.programs / use.machine
+        found.append(findings.weak("cpu-contention", text, cure, brief="no CPU was free", effect=effect))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:
-        text = f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others."
+        text = (
+            f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others. Latencies include waiting for a"
+            " CPU."
+        )
         found.append(findings.warning("cpu-contention", text, "Run on a quieter host, or repeat and compare."))
     if hello and case.latency_ns.p50:
         timer = 2 * hello.clock.read_cost_ns / case.latency_ns.p50
@@ -49,29 +54,28 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _of_quota(delay: tuple[int, float]) -> Finding:
-    worker, share = delay
-    text = (
-        f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time: its control group had"
-        " used up its CPU time."
-    )
+    text = f"{_waited(delay)}: its control group had used up its CPU time. Latencies include that wait."
     return findings.warning("cpu-contention", text, "Give the control group more CPU time, or run outside it.")
 
 
 def _run_delay(delay: tuple[int, float], use: CpuUse, held_up_by: HeldUpBy | None) -> Finding:
-    worker, share = delay
-    text = f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time"
     if use.takes_all:
         which = "CPUs that its workers may use" if use.is_confined else "CPUs"
-        text += f"; the load itself kept {use.own_of_allowed:.1f} of {use.allowed} {which} busy."
-        return findings.note("cpu-oversubscribed", text, "Use fewer workers to see the storage instead of the CPUs.")
-    text += f"; {use}" if str(use) else ""
+        text = f"{_waited(delay)}: the load kept {use.own_of_allowed:.1f} of {use.allowed} {which} busy. {_INCLUDED}"
+        return findings.note("own-cpu-wait", text, "Use fewer workers to measure the storage instead of the CPUs.")
+    text = _waited(delay) + (f"; {use}." if str(use) else ".")
     if held_up_by is HeldUpBy.OWN:
-        text += ": the load's own workers waited for each other."
-        cure = "Use one worker and a larger queue depth, or run again and compare: the kernel chose who shares a CPU."
-        return findings.weak("workers-share-cpu", text, cure, brief="workers shared a CPU", effect=share)
+        text += " Workers of this load shared a CPU, and latencies include that wait."
+        cure = "Use one worker and a larger queue depth, or run again and compare: the kernel chooses the CPUs."
+        return findings.weak("own-cpu-wait", text, cure, brief="workers shared a CPU", effect=delay[1])
     if held_up_by is HeldUpBy.KERNEL:
-        text += ": the workers waited for threads of the kernel, and for each other."
-        cure = "Use fewer workers, or a machine with more CPUs: the file system's and the device's own work needs some."
-        return findings.weak("kernel-shares-cpu", text, cure, brief="waited for kernel threads", effect=share)
+        text += " Threads of the kernel had the CPUs, and latencies include that wait."
+        cure = "Use fewer workers, or more CPUs: the work of the file system and the device needs some."
+        return findings.weak("own-cpu-wait", text, cure, brief="waited for kernel threads", effect=delay[1])
     cure = "Stop other programs, or use no more workers than CPUs. Then run again."
-    return findings.warning("cpu-contention", f"{text}.", cure)
+    return findings.warning("cpu-contention", f"{text} {_INCLUDED}", cure)
+
+
+def _waited(delay: tuple[int, float]) -> str:
+    worker, share = delay
+    return f"Worker {worker} waited for a CPU for {100 * share:.0f} % of its time"

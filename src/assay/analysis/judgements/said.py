@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from assay import events
 from assay.analysis import findings
 from assay.analysis.case import Case
+from assay.analysis.finding_pages import current_id
 from assay.analysis.judgements.data import is_unwritten
 from assay.plan import OpKind
 from assay.plan.op_rules import READS
@@ -46,7 +47,7 @@ def from_engine(event: events.Warning) -> Finding:
     severity, brief = event.severity.value, _BRIEF.get(event.id, "")
     if event.id == _STALLED and severity == findings.NOTE:
         severity = findings.WEAK
-    return Finding(id=event.id, severity=severity, text=event.text, cure=event.cure, brief=brief)
+    return Finding(id=current_id(event.id), severity=severity, text=event.text, cure=event.cure, brief=brief)
 
 
 def _is_of(id_: str, case: Case) -> bool:

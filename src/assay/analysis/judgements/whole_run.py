@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from assay import events
 from assay.analysis import findings, thresholds
+from assay.analysis.finding_pages import current_id
 from assay.analysis.judgements.errors import errno_name
 from assay.analysis.judgements.said import from_engine
 from assay.analysis.record import RunRecord
@@ -45,7 +46,7 @@ def _source(run: RunRecord) -> str:
 def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
     """Name what the load accepts and nobody found: a word that is misspelt would stand there for nothing."""
     found = {finding.id for result in measured for finding in result.findings}
-    vain = [id_ for id_ in run.plan.accept if id_ not in found]
+    vain = [id_ for id_ in run.plan.accept if current_id(id_) not in found]
     if not vain:
         return []
     text = f"The load accepts {', '.join(vain)}, which this run does not have."

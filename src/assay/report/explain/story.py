@@ -5,6 +5,7 @@ import re
 from rich.text import Text
 
 from assay.analysis.client_records import client_alone
+from assay.analysis.finding_pages import current_id
 from assay.analysis.record import RunRecord
 from assay.analysis.set_views import of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
@@ -35,6 +36,7 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
     if about in labels:
         return _row(document, run, labels.index(about) + 1, width)
     ids = finding_ids(document)
+    about = about if about in ids else current_id(about)
     if about not in ids:
         of_sums = [result.label for result in sums_of(document).results]
         what, known = ("row", of_sums) if "/" in about else ("finding", list(ids))

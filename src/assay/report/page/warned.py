@@ -14,6 +14,7 @@ _MOST_TEXTS = 4
 
 @dataclass
 class _Kind:
+    id: str
     severity: str
     cure: str
     said: dict[str, list[int]] = field(default_factory=dict)
@@ -25,8 +26,11 @@ class _Kind:
 
 def warnings(document: Document, places: Places) -> str:
     """List all findings above a note, the gravest first, then the notes of the whole run, folded."""
-    kinds = _kinds(document)
-    listed = "".join(_listed(id_, kind, places) for id_, kind in kinds.items())
+    told: set[str] = set()
+    listed = ""
+    for kind in _kinds(document):
+        listed += _listed(kind, places, is_target=kind.id not in told)
+        told.add(kind.id)
     notes = _notes(document.findings)
     shown = (
         f'<ul class="findings kinds">{listed}</ul>'
@@ -36,18 +40,21 @@ def warnings(document: Document, places: Places) -> str:
     return f'<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2>{shown}{notes}</section>'
 
 
-def _kinds(document: Document) -> dict[str, _Kind]:
-    found: dict[str, _Kind] = {}
+def _kinds(document: Document) -> list[_Kind]:
+    """Group findings by id, severity and cure: one id has a cure for each of its causes."""
+    found: dict[tuple[str, str, str], _Kind] = {}
     told: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
     told += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
     for finding, i in sorted(told, key=lambda pair: SEVERITIES.index(pair[0].severity)):
         if finding.severity != NOTE:
-            kind = found.setdefault(finding.id, _Kind(finding.severity, finding.cure))
+            key = (finding.id, finding.severity, finding.cure)
+            kind = found.setdefault(key, _Kind(*key))
             kind.said.setdefault(finding.text, []).extend([] if i is None else [i])
-    return found
+    return list(found.values())
 
 
-def _listed(id_: str, kind: _Kind, places: Places) -> str:
+def _listed(kind: _Kind, places: Places, *, is_target: bool) -> str:
+    """Print one kind; links to an id lead to the first of its kinds."""
     concerned = kind.results()
     where = places.links(concerned) if concerned else "the whole run"
     said = sorted(kind.said.items(), key=lambda pair: -len(pair[1]))
@@ -60,9 +67,10 @@ def _listed(id_: str, kind: _Kind, places: Places) -> str:
         words = f"The like of other results, in {len(said) - shown} wordings"
         texts.append(f"<details><summary>{words}</summary>{others}{more}</details>")
     cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
+    target = f' id="{warning_anchor(kind.id)}"' if is_target else ""
     return (
-        f'<li id="{warning_anchor(id_)}"><p><span class="{severity_class(kind.severity)}">{markup(kind.severity)}</span>'
-        f" <code>{markup(id_)}</code> · {where}</p>{''.join(texts)}{cure}</li>"
+        f'<li{target}><p><span class="{severity_class(kind.severity)}">{markup(kind.severity)}</span>'
+        f" <code>{markup(kind.id)}</code> · {where}</p>{''.join(texts)}{cure}</li>"
     )
 
 
