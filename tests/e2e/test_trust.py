@@ -113,8 +113,8 @@ def test_a_run_that_memory_served_says_so_before_all_else(assay: Assay, tmp_path
     done = assay("iozone", "-a", "-n", "64k", "-g", "256k", "-i", "0", "-i", "1", cwd=tmp_path)
 
     said = [line for line in done.stderr.splitlines() if line.startswith(("warning", "invalid", "findings"))]
-    assert "(memory-run" in said[0] or said[0].startswith(("warning", "invalid"))
-    assert sum("memory-run" in line for line in said) == 1
+    assert "(from-memory" in said[0] or said[0].startswith(("warning", "invalid"))
+    assert sum("from-memory" in line for line in said) == 1
 
 
 def test_writes_of_which_one_in_sixteen_is_flushed_are_not_flushed(measure: Measure, tmp_path: Path) -> None:

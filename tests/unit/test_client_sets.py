@@ -1316,7 +1316,7 @@ def test_a_backing_file_in_memory_is_seen_by_what_the_disks_gave_to_all_clients_
     for name in ("h0", "h1", "h2"):
         (own,) = of_client(document, name)
         assert own.cache.hit_ratio == pytest.approx(2 / 3)
-        assert "backing-file-cached" in ids(own)
+        assert "from-memory" in ids(own, "warning")
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def test_the_page_of_the_method_names_every_finding() -> None:
 
     ids = emitted_ids()
 
-    assert {"not-cold", "stalled", "foreign-io"} <= ids
+    assert {"cache-state", "stalled", "foreign-io"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)
 
 

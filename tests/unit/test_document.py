@@ -808,7 +808,7 @@ def test_a_null_that_has_no_counter_behind_it_is_explained() -> None:
     result = doc.results[0]
     assert (result.cpu_ns_per_op, result.time_budget.on_cpu, result.cache.hit_ratio, result.device_bytes) == (None,) * 4
     assert {"cpu-time-unavailable", "device-unknown"} <= ids(result, "note")
-    assert "hit-ratio-unknown" in ids(result, "weak")
+    assert "hit-ratio-uncertain" in ids(result, "weak")
     assert "time-budget-unavailable" in {finding.id for finding in doc.findings}
 
 

@@ -171,7 +171,10 @@ def _balanced(subject: Subject, span: Span) -> HitRatio | None:
         return None
     found: list[Finding] = []
     if missed > thresholds.READ_AMPLIFICATION:
-        text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
+        text = (
+            f"Storage delivered {missed:.2f} bytes for each byte read (read-ahead, or blocks larger than reads): it is"
+            " faster than the number."
+        )
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
     value = max(0.0, 1.0 - missed)
     least_hit = _least_hit_below(subject, span)
@@ -207,16 +210,16 @@ def _against_residency(subject: Subject) -> Finding | None:
     if missed is None or resident is None:
         return None
     hit = max(0.0, 1.0 - missed)
-    text = f"By the bytes that storage gave, {100 * hit:.0f} % of those read came from memory; "
+    text = f"By the bytes that storage delivered, {100 * hit:.0f} % of those read came from memory; "
     if hit > resident[1] + thresholds.RESIDENCY_APART:
         text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
         cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
         brief, effect = "two counts of the cache disagree", hit - resident[1]
-        return findings.weak("residency-disagrees", text, cure, brief=brief, effect=effect)
+        return findings.weak("hit-ratio-uncertain", text, cure, brief=brief, effect=effect)
     if hit < resident[0] - thresholds.RESIDENCY_APART and not subject.is_direct:
         text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
         cure = "See whether others dropped the files meanwhile, or whether memory was short."
-        return findings.note("residency-disagrees", text, cure, effect=resident[0] - hit)
+        return findings.note("hit-ratio-uncertain", text, cure, effect=resident[0] - hit)
     return None
 
 
@@ -240,10 +243,11 @@ def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
 
 def _backing_file(names: str, hit: float) -> Finding:
     return findings.warning(
-        "backing-file-cached",
+        "from-memory",
         f"The file system is on {names}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
         " machine: its backing file is in the page cache.",
         "Set the loop device up with direct I/O (losetup --direct-io=on), or measure the storage below it.",
+        brief="backing file in memory",
     )
 
 
@@ -256,8 +260,8 @@ def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
     stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT and not subject.is_direct
     part = (before, before) if stays_out or stays_in else _resident_part(subject)
     if part is not None and (stays_out or not subject.is_direct or part[1] <= thresholds.STORAGE_HIT):
-        text = f"The hit ratio is by the share of the set that was resident before: {why}."
-        found = (findings.note("hit-ratio-by-residency", text),)
+        text = f"The hit ratio is the share of the set that was in memory before: {why}."
+        found = (findings.note("hit-ratio-uncertain", text),)
         known = HitRatio(min(part[1], max(part[0], before)), "residency", found, bounds=part)
         return of_phase(known, subject.read_bytes, _bytes_in(subject, window))
     if subject.is_direct:
@@ -302,10 +306,10 @@ def _where(subject: Subject) -> str:
 
 
 def _unknown(subject: Subject, text: str, cure: str) -> HitRatio:
-    """Make no ratio; of reads that moved bytes, what the number is one of is not known either."""
+    """Give no ratio; for reads that moved bytes, what served them is not known either."""
     if not subject.read_bytes:
-        return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
-    found = findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+        return HitRatio(None, None, (findings.note("hit-ratio-uncertain", text, cure),))
+    found = findings.weak("hit-ratio-uncertain", text, cure, brief="hit ratio unknown")
     return HitRatio(None, None, (found,))
 
 

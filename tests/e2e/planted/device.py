@@ -337,7 +337,10 @@ CASES = (
             {"job": 'direct = "on"\n' + DSYNC_WRITE},
         ),
         expected=Expected(
-            found=frozenset({"flush-faster-than-read"}), found_from="weak", trust=frozenset({"weak", "no"})
+            found=frozenset({"device-cache"}),
+            found_from="weak",
+            found_text="durable write took",
+            trust=frozenset({"weak", "no"}),
         ),
     ),
     Case(

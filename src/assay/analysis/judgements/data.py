@@ -36,7 +36,9 @@ def _size(case: Case) -> Iterable[Finding]:
     if times >= thresholds.SET_TO_RAM:
         return ()
     text = f"The data set is {times:.2g} times this machine's RAM, so buffered reads can come from memory."
-    return (findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out."),)
+    return (
+        findings.note("from-memory", text, "See the hit ratio for whether they did; a set of 2x RAM rules it out."),
+    )
 
 
 def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:

@@ -36,7 +36,7 @@ def judge(case: Case) -> Iterable[Finding]:
         text = f"The host of this virtual machine serves {', '.join(case.subject.devices or ())}"
     else:
         text = f"A server or another program serves {case.subject.file_system}"
-    text += ": its memory may have answered these reads, which cannot be told from storage here."
+    text += ". Its memory may have answered these reads; no counter here shows it."
     cure = "Read a set larger than that memory, or look at the counters of the host or server."
     signs = tuple(_signs(case))
     if signs:
