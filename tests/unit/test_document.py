@@ -794,7 +794,7 @@ def test_reads_of_blocks_that_were_never_written_are_not_trusted(allocate: str, 
     result = only(run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5).end())
 
     assert result.trusted == is_trusted
-    assert ("unwritten-blocks" in ids(result, "warning")) != is_trusted
+    assert ("holes" in ids(result, "warning")) != is_trusted
 
 
 def test_a_null_that_has_no_counter_behind_it_is_explained() -> None:

@@ -67,7 +67,7 @@ pub fn told(state: &FileSetState) -> Option<String> {
     let share = found.share();
     (share >= SHARE).then(|| {
         format!(
-            "{:.0} % of the bytes of set '{}' are holes (by {} of its {files} files): the file system answers reads of those \
+            "{:.0} % of the bytes of set '{}' are holes (by {} of its {files} files): the file system answers these reads \
              itself, without the device.",
             100.0 * share,
             state.set().name,
