@@ -211,12 +211,12 @@ def _against_residency(subject: Subject) -> Finding | None:
         return None
     hit = max(0.0, 1.0 - missed)
     text = f"By the bytes that storage delivered, {100 * hit:.0f} % of those read came from memory; "
-    if hit > resident[1] + thresholds.RESIDENCY_APART:
+    if hit > resident[1] + thresholds.COUNTERS_APART:
         text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
         cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
         brief, effect = "two counts of the cache disagree", hit - resident[1]
         return findings.weak("hit-ratio-uncertain", text, cure, brief=brief, effect=effect)
-    if hit < resident[0] - thresholds.RESIDENCY_APART and not subject.is_direct:
+    if hit < resident[0] - thresholds.COUNTERS_APART and not subject.is_direct:
         text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
         cure = "See whether others dropped the files meanwhile, or whether memory was short."
         return findings.note("hit-ratio-uncertain", text, cure, effect=resident[0] - hit)

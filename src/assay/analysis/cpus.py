@@ -96,12 +96,13 @@ class CpuUse:
         """Whether no CPU of the machine was free, and other programs had a part of them.
 
         Whatever woke up then had to wait, or to take a CPU from a program: the workers, and threads of the kernel that work
-        for them, whose waits are in no time budget.
+        for them, whose waits are in no time budget. It meets another program as often as these have the CPUs: where that is
+        not more than the wait that a worker may have, it is no more than such a wait.
         """
         if not self.machine or self.own is None or self.others is None or self.programs is None:
             return False
         is_full = self.own + self.others >= thresholds.OWN_CPU_SHARE * self.machine
-        return is_full and self.programs > thresholds.PROGRAMS_SHARE * self.machine
+        return is_full and self.programs > thresholds.RUN_DELAY_SHARE * self.machine
 
     def held_up(self, uses: Sequence[WorkerUse]) -> HeldUpBy | None:
         """Say who accounts for each long wait for a CPU, where it was not other programs; None where that is not known.

@@ -100,8 +100,9 @@ EDGE_SHARE = 0.01
 """Bytes that may lie on the wrong side of an edge of the window, by those in it, up to which they move no verdict."""
 READ_AMPLIFICATION = 1.10
 """Bytes fetched per byte read above which read-ahead (or another reader) is worth a note."""
-DEVICE_MISMATCH = 0.15
-"""Largest disagreement between the process's and the device's byte counters."""
+COUNTERS_APART = 0.15
+"""Two counts of the same bytes that differ by more disagree (METHOD 4.4, C3): process and device, bytes and residency, or a
+device and the plain direct writes that it did."""
 FOREIGN_SHARE = 0.05
 """A disagreement of counters below this share of the bytes read is not worth a word."""
 FOREIGN_SHARE_WEAK, FOREIGN_SHARE_NO = 0.10, 0.50
@@ -114,12 +115,6 @@ DISCARD_SHARE = 0.10
 """Of the time, in which a device was busy with discards, from where on that slows others down."""
 REFAULT_SHARE = 0.05
 """Of the bytes fetched, those that memory had held before and gave up, from where on that is worth a word."""
-RESIDENCY_APART = 0.15
-"""Difference of the hit ratios by bytes and by residency, from where on one of them is to be doubted (METHOD 4.4, C3)."""
-DIRECT_WRITES, DURABLE_WRITES = 1.15, 5.0
-"""Bytes that a device may write for each byte of a plain direct write, and of a write that a journal may go with."""
-TREE_BYTES = 262144.0
-"""Bytes that go with each write besides, where a file system may write anew what it changes (btrfs: 140 KiB measured)."""
 RANDOM_PASS_SHARE = 0.10
 """Random reads of at most this share of the set hardly meet a block twice: at most half of it, so 5 %, are repeats."""
 ONE_PASS_SHARE = 1.01
@@ -158,8 +153,6 @@ HOST_CPU_WINDOW_S = 1.0
 """/proc/stat counts in ticks of 10 ms: the CPU time of the machine is used in windows of at least a hundred."""
 OWN_CPU_SHARE = 0.90
 """Above this share of all CPUs the workers crowd out themselves; with all else, no CPU is free."""
-PROGRAMS_SHARE = 0.1
-"""Of all CPUs, what other programs have to keep busy to matter where none is free."""
 TIMER_SHARE = 0.02
 """Two clock reads as a share of the median latency."""
 PAUSE_SHARE = 0.01
@@ -250,10 +243,6 @@ DEEP_QUEUE = 4.0
 """Requests in flight from where on a server's disk that is busy all the time may be full, if nothing else tells."""
 GROWS, STAYS = 1.5, 1.1
 """Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
-DIRTY_SHARE = 0.90
-"""Of the dirty memory that the kernel allows."""
-WRITEBACK_NEARLY = 0.7
-"""The same, and of a device's time, from where on writers that wait for most of theirs wait for write-back."""
 
 # -- several clients (set_times.py, sum_case.py, set_limiter.py, carried.py) ------------------------------------------------
 STRAGGLER_SHARE = 0.80

@@ -47,7 +47,7 @@ def _reads(case: Case) -> tuple[Finding, ...]:
 def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tuple[Finding, ...]:
     difference = delivered - fetched
     largest = max(delivered, fetched)
-    is_small = abs(difference) <= thresholds.DEVICE_MISMATCH * largest
+    is_small = abs(difference) <= thresholds.COUNTERS_APART * largest
     if is_small or abs(difference) <= thresholds.FOREIGN_SHARE * read_bytes:
         return ()
     if difference > 0:
@@ -57,10 +57,10 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tup
 
 
 def _write(device: str, ratio: float) -> tuple[Finding, ...]:
-    if ratio > 1 + thresholds.DEVICE_MISMATCH:
+    if ratio > 1 + thresholds.COUNTERS_APART:
         text = f"{device} wrote {ratio:.2f} bytes for each byte written (journal, copy on write, or other programs)."
         return (findings.note("write-amplification", text),)
-    if ratio < 1 - thresholds.DEVICE_MISMATCH:
+    if ratio < 1 - thresholds.COUNTERS_APART:
         text = f"{device} wrote only {ratio:.2f} bytes for each byte that was written through to it."
         cure = "Look for compression, deduplication, or another device below the file system."
         return (findings.note("device-mismatch", text, cure),)

@@ -163,14 +163,16 @@ def writeback(at: Signals) -> Conclusion | None:
     below = at.device
     if not at.is_absorbed or at.dirty_share is None or below is None:
         return None
-    # The memory of one burst is written before the next: the mean lies below where writers wait, who wait all the same.
-    is_full = at.dirty_share >= thresholds.DIRTY_SHARE and below.utilisation >= thresholds.BUSY_SHARE
-    is_nearly_full = min(at.dirty_share, below.utilisation) >= thresholds.WRITEBACK_NEARLY
-    if not is_full and not (is_nearly_full and at.waiting >= thresholds.MOST_OF_IT):
+    is_full = min(at.dirty_share, below.utilisation) >= thresholds.BUSY_SHARE
+    # The memory of one burst is written before the next: the mean is below where writers wait, who wait all the same. The
+    # kernel writes back all the time, and to a device that could give no more than half as much again (utilisation law).
+    is_written_back = at.background_share is not None and at.dirty_share >= at.background_share
+    is_slowed = is_written_back and below.utilisation * thresholds.GROWS >= 1
+    if not is_full and not (is_slowed and at.waiting >= thresholds.MOST_OF_IT):
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
     said = (
-        f"dirty memory stood at {_percent(at.dirty_share)} of where the kernel lets writers wait",
+        f"dirty memory was at {_percent(at.dirty_share)} of where the kernel lets writers wait",
         f"{names} was busy for {busy} of the time, writing {_rate(below.bytes_per_s)}",
     )
     return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH if is_full else MEDIUM, said, remedy=_FASTER)

@@ -121,6 +121,8 @@ class Signals:
     """What it carried in the busier direction."""
     dirty_share: float | None = None
     """Dirty memory as a share of what the kernel lets be dirty."""
+    background_share: float | None = None
+    """The same where the kernel begins to write back by itself."""
 
     @property
     def waiting(self) -> float:
