@@ -657,8 +657,7 @@ def test_a_flush_is_the_storages_where_each_found_something_to_wait_for(
         ("btrfs", True, 37, False),
         ("btrfs", False, 4, False),
         ("btrfs", True, 90, False),
-        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one: twice 4 KiB and
-        # three blocks.
+        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one of 4 KiB.
         ("ext4", False, 1.27, False),
         ("ext4", False, 1.29, True),
         ("ext4", True, 5.5, False),

@@ -43,6 +43,11 @@ from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
+_ONE_PASS = 1.01
+"""Sequential reads of at most this share of the set are one pass."""
+_FLUSHES = 20
+"""Flushes in the pass of a loop, beside the writes, that a mean rate takes to have flushed writes alone in it."""
+
 NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
 DIRECT = "direct"
@@ -134,7 +139,7 @@ def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
     inside = dataclasses.replace(inside, findings=(*inside.findings, *said))
     window_bytes = _bytes_in(subject, window)
     within = _under_way_bytes(subject) / window_bytes
-    if within <= thresholds.EDGE_SHARE:
+    if within <= thresholds.NEGLIGIBLE_SHARE:
         return inside
     value = inside.value or 0.0
     least, most = bounds_in(of_all.value or 0.0, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
@@ -170,7 +175,7 @@ def _balanced(subject: Subject, span: Span) -> HitRatio | None:
     if missed is None:
         return None
     found: list[Finding] = []
-    if missed > thresholds.READ_AMPLIFICATION:
+    if missed > 1 + thresholds.NOTABLE_SHARE:
         text = (
             f"Storage delivered {missed:.2f} bytes for each byte read (read-ahead, or blocks larger than reads): it is"
             " faster than the number."
@@ -289,7 +294,7 @@ def is_one_pass(subject: Subject) -> bool:
         isinstance(op.access, RandomAccess) and op.access.coverage is Coverage.EACH_ONCE for op in subject.operation.ops
     )
     is_in_turn = subject.operation.is_sequential or each_once
-    pass_share = thresholds.ONE_PASS_SHARE if is_in_turn else thresholds.RANDOM_PASS_SHARE
+    pass_share = _ONE_PASS if is_in_turn else thresholds.NOTABLE_SHARE
     return 0 < subject.read_bytes <= pass_share * _set_bytes(subject)
 
 
@@ -336,7 +341,7 @@ def unflushed_caches(subject: Subject) -> tuple[str, ...]:
 
 def _is_flushed_each_time(subject: Subject) -> bool:
     each = changes_per_flush(subject.job, subject.operation.ops, subject.single_files)
-    return each == 0 or (each is not None and subject.rows.total("ops") >= thresholds.FLUSHES * each)
+    return each == 0 or (each is not None and subject.rows.total("ops") >= _FLUSHES * each)
 
 
 def resident_share(subject: Subject, moment: events.Moment) -> float | None:

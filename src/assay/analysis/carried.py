@@ -31,7 +31,7 @@ def carried(said: Mapping[str, Sequence[Finding]], shares: Mapping[str, float]) 
         having = {client for client, _ in grave}
         share = max(len(having) / len(said), sum(shares.get(client, 0.0) for client in having))
         found = _one(grave)
-        if share < thresholds.CARRIED_SHARE:
+        if share < thresholds.SMALL_SHARE:
             found = msgspec.structs.replace(found, severity=findings.NOTE, brief="")
         elif len(having) < len(said):
             brief = f"{found.brief or found.id.replace('-', ' ')} ({len(having)} of {len(said)} clients)"

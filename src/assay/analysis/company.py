@@ -32,8 +32,8 @@ from assay.plan.walk import job_ops
 
 _PAGE_BYTES = 4096
 _DURABLE_COPIES, _DURABLE_BLOCKS = 2, 3
-"""What a durable write in place makes a device write at most: its data twice (once in the journal, as with `data=journal`), and
-a transaction of a descriptor, the inode's block and a commit (Linux, Documentation/filesystems/ext4/journal.rst)."""
+"""What a durable write in place makes a device write at most: its data twice (in a journal too, with `data=journal`), and a
+transaction of a descriptor, the inode's block and a commit (Linux, Documentation/filesystems/ext4/journal.rst)."""
 _WAYS = ("read", "write")
 _COUNTED = (
     *(f"{way}{what}" for way in _WAYS for what in ("s", "_bytes", "_ns")),

@@ -119,7 +119,7 @@ def _absorbed(case: Case) -> Finding:
             )
     cure = "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."
     # For names the rate is all there is; for data the latency is still that of memory.
-    if kept is not None and kept >= thresholds.COMMITTED_SHARE and case.operation.direction != "write":
+    if kept is not None and kept >= thresholds.NEARLY_ALL and case.operation.direction != "write":
         return findings.note("absorbed", text, cure, effect=1 - kept)
     effect = None if kept is None else 1 - kept
     return findings.weak("absorbed", text, cure, brief="memory took it", effect=effect)

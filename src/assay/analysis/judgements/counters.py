@@ -48,7 +48,7 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tup
     difference = delivered - fetched
     largest = max(delivered, fetched)
     is_small = abs(difference) <= thresholds.COUNTERS_APART * largest
-    if is_small or abs(difference) <= thresholds.FOREIGN_SHARE * read_bytes:
+    if is_small or abs(difference) <= thresholds.SMALL_SHARE * read_bytes:
         return ()
     if difference > 0:
         return ()

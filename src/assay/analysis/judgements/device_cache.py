@@ -40,9 +40,9 @@ def _unflushed(case: Case) -> Finding:
         f". With the flush of {format_seconds(committed.flush_seconds)} after the phase, the rate is"
         f" {format_number(committed.iops)}/s, {100 * kept:.0f} % of the one without."
     )
-    if kept >= thresholds.COMMITTED_SHARE and not case.subject.is_on_a_host:
+    if kept >= thresholds.NEARLY_ALL and not case.subject.is_on_a_host:
         return findings.note("device-cache", text, effect=max(0.0, 1 - kept))
-    if kept >= thresholds.COMMITTED_SHARE:
+    if kept >= thresholds.NEARLY_ALL:
         text += " This is a virtual machine: its host answers the flush, perhaps from its own memory."
         return findings.weak(
             "device-cache", text, cure, brief="its host's memory may have it", effect=max(0.0, 1 - kept)
@@ -56,7 +56,7 @@ def _too_fast(case: Case) -> Iterator[Finding]:
         return
     write_s = case.latency_ns.mean / NS_PER_S
     read_s = max(_random_reads_s(case), default=0.0)
-    if read_s < thresholds.MECHANICAL_READ_S or write_s >= thresholds.DURABLE_TO_READ * read_s:
+    if read_s < thresholds.MECHANICAL_READ_S or write_s >= thresholds.NOTABLE_SHARE * read_s:
         return
     text = (
         f"A durable write took {format_seconds(write_s)}, a random read of the same storage {format_seconds(read_s)}: a"

@@ -42,7 +42,7 @@ def _uneven(case: Case) -> list[Finding]:
     ends = record.workers_at(job.name).values()
     counted = "bytes" if any(row["bytes"] for row in ends) else "ops"
     done = [row[counted] for row in ends]
-    if not done or min(done) >= thresholds.EVEN_SHARE * max(done):
+    if not done or min(done) >= thresholds.NEARLY_ALL * max(done):
         return []
     share = 100 * min(done) / max(done)
     text = (

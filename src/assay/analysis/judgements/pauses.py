@@ -71,12 +71,12 @@ def _finding(
     if not inside:
         text += " That was outside the window, and is in no number."
         timed = _timed(case.record)
-        if share * _long_s(pauses, timed) <= thresholds.PAUSE_SHARE * timed.seconds:
+        if share * _long_s(pauses, timed) <= thresholds.NEGLIGIBLE_SHARE * timed.seconds:
             return (findings.note("client-paused", text),)
         return (findings.weak("client-paused", text, _CURE, brief="a client was paused"),)
     text += " What was under way then took that much longer than the storage needed, and nothing else was done."
     part = share * _long_s(inside, case.window.counted) / case.seconds
-    judged = findings.invalid if part > thresholds.PAUSE_SHARE else findings.weak
+    judged = findings.invalid if part > thresholds.NEGLIGIBLE_SHARE else findings.weak
     return (judged("client-paused", text, _CURE, brief="a client was paused", effect=part),)
 
 

@@ -58,10 +58,10 @@ def _first_wide(latencies: OperationLatency) -> tuple[str, str, float | None] | 
         if ends is None:
             return name, "not bounded above", None
         low_ns, high_ns = ends
-        if high_ns > thresholds.LATENCY_WIDE * low_ns:
+        if high_ns > thresholds.TAIL_LEVEL * low_ns:
             return name, f"between {format_ns(low_ns)} and {format_ns(high_ns)}", 1 - low_ns / high_ns
     return None
 
 
 def _are_apart(modes: Sequence[Mode]) -> bool:
-    return max((mode.share for mode in modes), default=1.0) <= 1 - thresholds.MODES_MATTER
+    return max((mode.share for mode in modes), default=1.0) <= 1 - thresholds.NOTABLE_SHARE

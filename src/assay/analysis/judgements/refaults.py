@@ -25,7 +25,7 @@ def judge(case: Case) -> Iterable[Finding]:
         return
     refaulted = pages * hello.machine.page_size_bytes
     share = min(1.0, refaulted / fetched)
-    if share < thresholds.REFAULT_SHARE:
+    if share < thresholds.SMALL_SHARE:
         return
     text = (
         f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out:"

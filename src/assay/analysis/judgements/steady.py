@@ -195,6 +195,6 @@ def _methods(case: Case) -> Iterator[Finding]:
     if found.mser_mean is None or found.last is None or not found.last.mean:
         return
     apart = found.mser_mean / found.last.mean - 1
-    if abs(apart) > thresholds.METHODS_DISAGREE:
+    if abs(apart) > thresholds.SAME_LEVEL:
         text = f"MSER-5, another method of excluding the start, gives a rate {100 * apart:+.0f} % from this one."
         yield findings.note("earlier-levels", text, "Run longer.", effect=abs(apart))

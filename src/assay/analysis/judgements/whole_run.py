@@ -57,7 +57,7 @@ def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding
     """Say once that memory served a whole run; where a warm cache was asked for, it is as it was to be."""
     data = [result for result in measured if result.throughput_bytes_per_s is not None]
     in_memory = [result for result in data if result.measures in _MEMORY]
-    if not data or len(in_memory) < thresholds.MEMORY_RUN * len(data):
+    if not data or len(in_memory) < thresholds.NEARLY_ALL * len(data):
         return []
     all_of = "All" if len(in_memory) == len(data) else f"{len(in_memory)} of {len(data)}"
     text = (

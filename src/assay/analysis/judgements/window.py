@@ -69,7 +69,7 @@ def _skew(at_work: AtWork, *, is_trimmed: bool) -> Iterator[Finding]:
         yield findings.invalid("workers-apart", f"{what} A sum over workers is not valid here.", cure)
     elif at_work.overlap < thresholds.OVERLAP_WHOLE:
         yield findings.warning("workers-apart", what + counted, longer)
-    elif at_work.skew_s > thresholds.SKEW_SHARE * at_work.span.seconds:
+    elif at_work.skew_s > thresholds.NEGLIGIBLE_SHARE * at_work.span.seconds:
         yield findings.note("workers-apart", what + counted, longer)
 
 
@@ -81,7 +81,7 @@ def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Fi
     whole_s = (at_work.end_ns - at_work.span.begin_ns) / NS_PER_S
     one = f"{abandoned} operation{'s' * (abandoned != 1)}"
     text = f"{one} had no result when the phase stopped; no rate and no latency includes them."
-    if at_work.silent_s > thresholds.SILENT_END_SHARE * whole_s:
+    if at_work.silent_s > thresholds.SMALL_SHARE * whole_s:
         text += (
             f" A worker waited {format_seconds(at_work.silent_s)} for an operation that never completed, so the true tail is"
             " longer than shown."
