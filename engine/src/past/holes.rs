@@ -68,7 +68,7 @@ pub fn told(state: &FileSetState) -> Option<String> {
     (share >= SHARE).then(|| {
         format!(
             "{:.0} % of the bytes of set '{}' are holes (by {} of its {files} files): the file system answers these reads \
-             itself, without the device.",
+             itself.",
             100.0 * share,
             state.set().name,
             found.files

@@ -215,14 +215,14 @@ def _against_residency(subject: Subject) -> Finding | None:
     if missed is None or resident is None:
         return None
     hit = max(0.0, 1.0 - missed)
-    text = f"By the bytes that storage delivered, {100 * hit:.0f} % of those read came from memory; "
+    text = f"By the bytes from storage, memory delivered {100 * hit:.0f} %; "
     if hit > resident[1] + thresholds.COUNTERS_APART:
-        text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
+        text += f"at most {100 * resident[1]:.0f} % was in memory before, and hardly a byte was read twice."
         cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
         brief, effect = "two counts of the cache disagree", hit - resident[1]
         return findings.weak("hit-ratio-uncertain", text, cure, brief=brief, effect=effect)
     if hit < resident[0] - thresholds.COUNTERS_APART and not subject.is_direct:
-        text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
+        text += f"at least {100 * resident[0]:.0f} % was in memory before, and hardly a byte was read twice."
         cure = "See whether others dropped the files meanwhile, or whether memory was short."
         return findings.note("hit-ratio-uncertain", text, cure, effect=resident[0] - hit)
     return None
@@ -250,7 +250,7 @@ def _backing_file(names: str, hit: float) -> Finding:
     return findings.warning(
         "from-memory",
         f"The file system is on {names}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
-        " machine: its backing file is in the page cache.",
+        " machine. Its backing file is in the page cache.",
         "Set the loop device up with direct I/O (losetup --direct-io=on), or measure the storage below it.",
         brief="backing file in memory",
     )

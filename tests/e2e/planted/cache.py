@@ -177,7 +177,7 @@ CASES = (
         expected=Expected(
             found=frozenset({"from-memory"}),
             found_from="warning",
-            found_text="its backing file is in the page cache",
+            found_text="backing file is in the page cache",
             measures=_CACHED | {"mixed"},
             trust=frozenset({"weak", "no"}),
         ),

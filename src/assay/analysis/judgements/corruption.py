@@ -11,7 +11,7 @@ from assay.results import Finding
 
 _WORDS = {
     CorruptionKind.WRONG_DATA: "hold bytes that were never written",
-    CorruptionKind.STALE: "are older than the last write that was acknowledged",
+    CorruptionKind.STALE: "are older than the last acknowledged write",
     CorruptionKind.TORN: "hold parts of different writes",
     CorruptionKind.MISPLACED: "belong to another offset or file",
     CorruptionKind.NEVER_WRITTEN: "are zeros although they were written",
@@ -36,8 +36,8 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
         found += _findings(event.corruption, f"Verifying set '{event.set}' found")
         if not event.generations_known:
             text = (
-                f"Set '{event.set}' was verified without its write history (the machine was restarted since, or the table"
-                " beside the set is missing): stale blocks were not detected."
+                f"Set '{event.set}' was verified without its write history (after a restart, or because the table beside"
+                " the set is missing): stale blocks were not detected."
             )
             cure = "Lay the set out anew, so that stale blocks are detected again."
             found.append(findings.note("generations-unknown", text, cure))

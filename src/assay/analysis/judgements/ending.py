@@ -46,7 +46,7 @@ def _uneven(case: Case) -> list[Finding]:
         return []
     share = 100 * min(done) / max(done)
     text = (
-        f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work: the load"
+        f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work. The load"
         " is not the one that its settings describe."
     )
     cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
@@ -75,7 +75,7 @@ def _unfair(case: Case) -> list[Finding]:
         return []
     share = min(done) / max(done)
     text = (
-        f"In the same time the slowest of {len(done)} workers did {100 * share:.0f} % of what the fastest did: the sum is"
+        f"In the same time the slowest of {len(done)} workers did {100 * share:.0f} % of what the fastest did. The sum is"
         " valid, but a worker is not its share of it."
     )
     return [

@@ -28,7 +28,7 @@ def judge(case: Case) -> Iterable[Finding]:
     if share < thresholds.SMALL_SHARE:
         return
     text = (
-        f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out:"
-        " the hit ratio depends on this machine's memory and on the length of the run."
+        f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out."
+        " The hit ratio depends on this machine's memory and on the length of the run."
     )
     yield findings.note("from-memory", text, "Use direct I/O, or a set that fits in memory.")

@@ -75,7 +75,7 @@ def _drifting(trend: float) -> Finding:
 def _too_short(case: Case) -> Finding:
     count = len(case.steadiness.series)
     text = (
-        f"{count} intervals in {format_seconds(case.seconds)} are too few to tell a steady rate from one that changes"
+        f"{count} intervals in {format_seconds(case.seconds)} are too few to show whether the rate is steady"
         f" ({thresholds.STEADY_VALUES} are needed)."
     )
     return findings.weak("small-sample", text, "Run longer, or sample more often.", brief="too short to judge")
