@@ -62,7 +62,8 @@ _FINDINGS_INTRODUCTION = """\
 <!-- Made by `python -m bench.reference` from `src/assay/analysis/finding_pages.toml`; do not edit. -->
 
 What each finding means, an example as it is printed, and what to do. `assay explain RUN ID` prints the same with the rows
-of a run that it strikes. What severities do to a number's trust stands in [the method](method.md), with every threshold.
+of a run that it concerns. [The method](method.md) has what severities do to the trust in a result, and every threshold.
+"Was" lists earlier ids, and ids of warnings of the engine: load files and commands may still use them.
 """
 
 
@@ -77,7 +78,8 @@ def findings_page() -> str:
 
 def _finding(id_: str, page: FindingPage) -> str:
     turns_on = f" Judged by {', '.join(f'`{name}`' for name in page.turns_on)}." if page.turns_on else ""
-    parts = (page.meaning + turns_on, f"> {page.example}", f"**What to do.** {page.cure}")
+    was = f" Was: {', '.join(f'`{name}`' for name in page.was)}." if page.was else ""
+    parts = (page.meaning + turns_on, f"> {page.example}", f"**What to do.** {page.cure}{was}")
     return f"### `{id_}`\n\n" + "\n".join(f"{_filled(part)}\n" for part in parts)
 
 

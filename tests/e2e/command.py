@@ -31,7 +31,7 @@ MOST_LINES = 6
 def lines_after(words: str, stderr: str) -> list[str]:
     """Give the lines of standard error from the first that has these words on, without warnings of this machine."""
     lines = stderr[stderr.index(words) :].splitlines()
-    return [line for line in lines if not line.startswith(("warning", "invalid")) or "untranslated" in line]
+    return [line for line in lines if not line.startswith(("warning", "invalid")) or "  load-changed  " in line]
 
 
 prestarted: Prestarted | None = None

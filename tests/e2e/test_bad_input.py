@@ -277,7 +277,7 @@ def test_a_kernel_without_io_uring_is_said(
         assert done.returncode in {0, 1}
         (result,) = json.loads(done.stdout)["results"]
         assert result["ops"] > 0
-        assert "io-uring-fallback" in {finding["id"] for finding in result["findings"]}
+        assert "engine-fallback" in {finding["id"] for finding in result["findings"]}
     assert nothing_in(directory)
 
 

@@ -308,7 +308,7 @@ def test_numbers_of_no_storage_are_not_to_be_used(assay: Assay, tmp_path: Path) 
     shown = json.loads(assay("show", "last", "--json").stdout)
 
     assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] == 1000
-    assert ("nothing-moved", "invalid") in {(one["id"], one["severity"]) for one in shown["results"][0]["findings"]}
+    assert ("engine-cost", "invalid") in {(one["id"], one["severity"]) for one in shown["results"][0]["findings"]}
 
 
 def counted() -> dict[str, tuple[int, int]]:

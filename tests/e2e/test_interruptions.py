@@ -82,7 +82,8 @@ def test_a_signal_in_a_phase_keeps_what_was_measured_and_removes_the_data(
     assert document["run"]["sealed"]
     assert document["run"]["exit_code"] == 130
     assert document["results"][0]["ops"] > 0
-    assert "stopped-early" in {finding["id"] for finding in document["results"][0]["findings"]}
+    texts = [each["text"] for each in document["results"][0]["findings"] if each["id"] == "ended-early"]
+    assert [text.startswith("The phase was stopped from outside.") for text in texts] == [True]
 
 
 @pytest.mark.parametrize("keep", ["", "keep = true"])
@@ -231,7 +232,7 @@ def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(kind: str,
     assert written["throughput_bytes_per_s"] > 0
     said = {finding["id"]: finding["text"] for result in document["results"] for finding in result["findings"]}
     assert "ENOSPC 1 times" in said["errors"]
-    assert "stopped-by-error" in said
+    assert said["ended-early"].startswith("An error ended the phase early.")
 
 
 @pytest.mark.testbed
@@ -268,7 +269,7 @@ def test_data_that_somebody_else_moved_away_in_a_run_is_said_and_left(
     assert (aside / ".assay-set.json").exists()
     document = shown(assay)
     assert document["run"]["sealed"]
-    assert "data-left-behind" in {finding["id"] for finding in document["findings"]}
+    assert "data-folder" in {finding["id"] for finding in document["findings"]}
 
 
 def _is_laid_out(directory: Path) -> bool:

@@ -154,7 +154,9 @@ def test_a_phase_frozen_over_its_end_ends_after_its_last_operation(measure: Meas
     # What had arrived while it was frozen never had its turn, and is counted.
     assert arrivals.scheduled == pytest.approx(seconds * RATE, abs=1)
     assert arrivals.scheduled - arrivals.unissued == worker.started
-    assert "overloaded" in {finding["id"] for finding in document["results"][0]["findings"]}
+    assert ("late-arrivals", "warning") in {
+        (each["id"], each["severity"]) for each in document["results"][0]["findings"]
+    }
 
 
 def test_waiting_for_arrivals_takes_no_cpu(measure: Measure, directory: Path) -> None:

@@ -48,7 +48,7 @@ TRIED = tuple(PLACES)[: None if os.environ.get("ASSAY_QUICK") == "all" else 1]
 SAID = {
     "btrfs": {"from-memory"},
     "overlay": {"from-memory", "cache-state"},
-    "fuse": {"remote-cache", "device-unknown"},
+    "fuse": {"remote-cache", "counters-unavailable"},
 }
 """What this storage does not allow, by the ids of the findings that say so. The loop devices' disk is memory."""
 

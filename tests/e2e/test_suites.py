@@ -30,7 +30,7 @@ from unit.test_scaling import TABLES
 MIB = 1 << 20
 Results = dict[tuple[str, str, str], dict[str, Any]]
 
-BROKEN = {"conservation", "calls-mismatch", "short-transfers", "errors"}
+BROKEN = {"counts-disagree", "short-transfers", "errors"}
 """What no suite may have to say."""
 NEED_THEIR_OWN = {"quick", "clones", "fill-80"}
 """`quick` is run by test_examples.py; the others need a file system that is theirs."""

@@ -42,6 +42,22 @@ def test_a_number_that_is_not_trusted_is_marked_with_its_cause_and_the_cure(docu
     assert alone.endswith(" IOPS, not usable: rate changed late. Run longer.")
 
 
+def test_the_cure_is_that_of_the_cause_where_one_finding_has_several(document: Document) -> None:
+    both = [
+        findings.warning("load-changed", "'-Y' was left out.", "", brief="untranslated"),
+        findings.warning("load-changed", "Step sync was not possible.", "Run as root.", brief="step not done"),
+    ]
+    rows = [
+        named(document, "random-read-1", findings=tuple(said), trust=findings.trust(said), trusted=False)
+        for said in (both, both[::-1])
+    ]
+
+    lines = [answer(msgspec.structs.replace(document, results=(row,)), "x", columns=None)[0] for row in rows]
+
+    assert lines[0].endswith(", not usable: untranslated.")
+    assert lines[1].endswith(", not usable: step not done. Run as root.")
+
+
 def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
     committed = Committed(iops=1234.0, throughput_bytes_per_s=None, seconds=2.0, flush_seconds=1.0, stored_share=1.0)
 

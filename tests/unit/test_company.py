@@ -117,7 +117,7 @@ def measure(
 
 def company(result: Result) -> Finding | None:
     """Return what is reported of others."""
-    return next((finding for finding in result.findings if finding.id in {"foreign-io", "write-back-before"}), None)
+    return next((finding for finding in result.findings if finding.id in {"foreign-io", "earlier-io"}), None)
 
 
 def reads(count: float, size_bytes: float, **others: float) -> Did:
@@ -134,7 +134,7 @@ def test_small_requests_of_others_are_half_of_what_a_device_does_and_little_of_i
     assert (found.id, found.severity) == ("foreign-io", "weak")
     assert found.effect == pytest.approx(0.5, abs=0.01)
     assert "(6 %) were not this load's, and " in found.text
-    assert " requests (50 %): others used it too." in found.text
+    assert " requests (50 %). Others used it too, which can slow this load." in found.text
 
 
 @pytest.mark.parametrize(
@@ -213,12 +213,12 @@ def test_flushes_of_a_load_that_only_reads_are_others_and_no_part_of_its_latency
     assert found is not None
     assert (found.id, found.severity) == ("foreign-io", "weak")
     assert " requests (67 %), " in found.text
-    assert " of them flushes: others used it too." in found.text
+    assert " of them flushes. Others used it too, which can slow this load." in found.text
     assert result.limiter is not None
     assert "flush" not in " ".join(result.limiter.evidence)
 
 
-@pytest.mark.parametrize(("flushes", "id_"), [(5, "write-back-before"), (20, "foreign-io")])
+@pytest.mark.parametrize(("flushes", "id_"), [(5, "earlier-io"), (20, "foreign-io")])
 def test_writes_that_somebody_flushes_are_not_what_was_dirty_before(flushes: float, id_: str) -> None:
     did = Did(reads=95, read=95 * 4 * KIB, read_s=0.5, writes=95, written=95 * 4 * KIB, write_s=0.5, flushes=flushes)
 

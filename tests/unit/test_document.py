@@ -10,10 +10,11 @@ import pytest
 
 from assay import events, plan
 from assay.analysis.budget import WorkerUse, cpu_bound_share
+from assay.analysis.document import code_of_tool
 from assay.bundle import RunBundle
 from assay.bundle.tables import OF_STREAM, WORKERS
 from assay.report.numbers import percentile_words
-from assay.results import Document, Result
+from assay.results import Document, Finding, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
 from unit.memory_run import hello, judged
@@ -118,7 +119,7 @@ def test_a_phase_that_is_extended_lasts_until_it_is_told_to_end_or_for_its_longe
     result = only(run.end())
 
     assert (result.ops, result.seconds) == (6_000, seconds)
-    assert not {"stopped-early", "stopped-by-error"} & {finding.id for finding in result.findings}
+    assert "ended-early" not in {finding.id for finding in result.findings}
 
 
 @pytest.mark.parametrize(("phase_s", "job_s"), [(10.0, 6.0), (6.0, 10.0), (None, 6.0)])
@@ -370,7 +371,7 @@ def test_without_delay_accounting_block_delay_is_null_and_part_of_the_other_wait
 
     budget = doc.results[0].time_budget
     assert (budget.on_cpu, budget.block_delay, budget.other_wait) == (0.25, None, 0.75)
-    (finding,) = (finding for finding in doc.findings if finding.id == "block-delay-unavailable")
+    (finding,) = (finding for finding in doc.findings if finding.id == "counters-unavailable")
     assert "kernel.task_delayacct=1" in finding.cure
 
 
@@ -384,7 +385,7 @@ def test_block_delay_that_was_dropped_in_one_phase_is_not_blamed_on_privileges()
 
     doc = judged(run.end())
 
-    (finding,) = (finding for finding in doc.findings if finding.id == "block-delay-unavailable")
+    (finding,) = (finding for finding in doc.findings if finding.id == "counters-unavailable")
     assert finding.text.endswith("the other waits in second.")
     assert "root" not in finding.cure
 
@@ -440,9 +441,30 @@ def test_a_lost_histogram_row_breaks_conservation() -> None:
 
     damaged = judged(run)
 
-    assert "conservation" not in ids(whole.results[0])
-    assert "conservation" in ids(damaged.results[0], "invalid")
+    assert "counts-disagree" not in ids(whole.results[0])
+    assert "counts-disagree" in ids(damaged.results[0], "invalid")
     assert (whole.run.exit_code, damaged.run.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("finding", "code"),
+    [
+        (("counts-disagree", "invalid"), 1),
+        (("counts-disagree", "warning"), 0),
+        (("no-operations", "note"), 1),
+        (("foreign-io", "invalid"), 0),
+    ],
+)
+def test_a_classic_tool_fails_where_its_record_contradicts_itself(finding: tuple[str, str], code: int) -> None:
+    id_, severity = finding
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    whole = judged(run.end())
+    said = (Finding(id=id_, severity=severity, text="", cure=""),)
+    unusable = msgspec.structs.replace(
+        whole, findings=said, run=msgspec.structs.replace(whole.run, exit_code=1), results=()
+    )
+
+    assert code_of_tool(unusable) == code
 
 
 @pytest.mark.parametrize("lost", ["a", "b", "c"])
@@ -456,7 +478,7 @@ def test_operations_that_a_worker_never_ended_break_the_results_of_its_job_alone
     ]
     run.lines[-1] = msgspec.structs.replace(finished, workers=tuple(workers))
 
-    broken = {result.job: "conservation" in ids(result, "invalid") for result in judged(run.end()).results}
+    broken = {result.job: "counts-disagree" in ids(result, "invalid") for result in judged(run.end()).results}
 
     assert broken == {name: name == lost for name in "abc"}
 
@@ -484,7 +506,7 @@ def test_workers_moved_what_their_operations_moved_but_for_groups_broken_off(
     results = judged(run.end()).results
 
     assert results
-    assert all(("conservation" in ids(result, "invalid")) is is_broken for result in results)
+    assert all(("counts-disagree" in ids(result, "invalid")) is is_broken for result in results)
 
 
 def test_a_planned_operation_that_never_completed_is_a_result_of_nothing() -> None:
@@ -565,7 +587,7 @@ def test_a_wait_that_began_before_the_window_is_never_more_than_all_of_it() -> N
 def test_a_run_in_which_nothing_was_measured_says_nothing_of_counters() -> None:
     doc = judged(SyntheticRun(one_plan(phase())).end())
 
-    assert "time-budget-unavailable" not in {finding.id for finding in doc.findings}
+    assert "counters-unavailable" not in {finding.id for finding in doc.findings}
 
 
 def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> None:
@@ -680,9 +702,9 @@ def test_time_that_the_hypervisor_took_is_contention() -> None:
 
 
 def test_a_slow_clock_and_a_debug_engine_are_found() -> None:
-    assert "timer-share" in ids(run_with(Counters(), read_cost_ns=15_000.0), "note")
-    assert "timer-share" not in ids(run_with(Counters(), read_cost_ns=9_000.0))
-    assert "engine-profile" in ids(run_with(Counters(), profile="debug"), "warning")
+    assert "engine-cost" in ids(run_with(Counters(), read_cost_ns=15_000.0), "note")
+    assert "engine-cost" not in ids(run_with(Counters(), read_cost_ns=9_000.0))
+    assert "engine-cost" in ids(run_with(Counters(), profile="debug"), "warning")
 
 
 def test_warnings_of_the_engine_go_to_the_phase_that_they_are_about() -> None:
@@ -712,7 +734,7 @@ def test_a_fallback_that_the_plan_allows_is_said_and_does_not_cost_the_trust() -
 
     result = only(run.end())
 
-    (said,) = [finding for finding in result.findings if finding.id == "io-uring-fallback"]
+    (said,) = [finding for finding in result.findings if finding.id == "engine-fallback"]
     assert (said.severity, said.text, said.cure) == ("note", "32 threads", "Allow io_uring.")
     assert result.trusted
 
@@ -736,15 +758,15 @@ def test_short_transfers_and_a_backend_that_was_not_asked_for_are_found() -> Non
     result = only(run.phase([stream], seconds=5, backend="psync", short_transfers=3).end())
 
     assert "short-transfers" in ids(result, "warning")
-    assert "backend-fallback" in ids(result, "note")
+    assert "engine-fallback" in ids(result, "note")
 
 
 @pytest.mark.parametrize(
     ("late", "backlog", "verdict", "said"),
     [
         (0, 0, "kept_up", set()),
-        (7, 5, "kept_up", {("missed-slots", "note")}),
-        (0, 6, "fell_behind", {("overloaded", "warning")}),
+        (7, 5, "kept_up", {("late-arrivals", "note")}),
+        (0, 6, "fell_behind", {("late-arrivals", "warning")}),
     ],
 )
 def test_an_open_loop_keeps_up_while_99_of_100_arrivals_are_issued(
@@ -760,7 +782,7 @@ def test_an_open_loop_keeps_up_while_99_of_100_arrivals_are_issued(
     assert result.schedule
     assert (result.schedule.verdict, result.schedule.rate_per_s) == (verdict, 100.0)
     assert (result.schedule.arrivals, result.schedule.late, result.schedule.backlog) == (505, late, backlog)
-    about = {(one.id, one.severity) for one in result.findings if one.id in {"overloaded", "missed-slots"}}
+    about = {(one.id, one.severity) for one in result.findings if one.id == "late-arrivals"}
     assert about == said
 
 
@@ -780,7 +802,7 @@ def test_an_open_loop_whose_backlog_grows_falls_behind(load: float, verdict: str
     assert result.schedule
     assert result.schedule.verdict == verdict
     assert result.schedule.backlog < 0.01 * result.schedule.arrivals
-    texts = [finding.text for finding in result.findings if finding.id == "overloaded"]
+    texts = [finding.text for finding in result.findings if finding.id == "late-arrivals"]
     # 99.4 are served a second, each 60 us later than the one before: 2 and 18 s into the phase, 11.93 and 107.4 ms.
     said = "operations were issued 11.9 ms late in the first fifth of the phase, 107 ms in the last"
     assert [said in text for text in texts] == ([True] if load > 1 else []), texts
@@ -807,9 +829,13 @@ def test_a_null_that_has_no_counter_behind_it_is_explained() -> None:
 
     result = doc.results[0]
     assert (result.cpu_ns_per_op, result.time_budget.on_cpu, result.cache.hit_ratio, result.device_bytes) == (None,) * 4
-    assert {"cpu-time-unavailable", "device-unknown"} <= ids(result, "note")
+    missing = [each.text for each in result.findings if (each.id, each.severity) == ("counters-unavailable", "note")]
+    assert len(missing) == 2
+    assert any(text.startswith("CPU time per operation is null") for text in missing)
+    assert any(text.startswith("No block device is known") for text in missing)
     assert "hit-ratio-uncertain" in ids(result, "weak")
-    assert "time-budget-unavailable" in {finding.id for finding in doc.findings}
+    (budgets,) = (each.text for each in doc.findings if each.id == "counters-unavailable")
+    assert budgets.startswith("Time budgets are null")
 
 
 def test_the_document_survives_its_own_json_with_the_published_names() -> None:
@@ -986,7 +1012,7 @@ def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
     run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(
@@ -1001,7 +1027,7 @@ def test_calls_that_failed_are_calls(failed: int, calls: int, *, is_named: bool)
     )
     run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(
@@ -1025,7 +1051,7 @@ def test_calls_are_held_against_operations_where_each_is_one_call(
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
     run.phase([stream], seconds=5, counters=Counters(io_calls=10_000), **facts)
 
-    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+    assert ("counts-disagree" in ids(only(run.end()), "warning")) is is_named
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_a_share_that_is_not_known_is_not_in_the_bar() -> None:
 def test_a_finding_is_told_with_each_row_that_it_strikes(run: RunRecord) -> None:
     text = said(run, "cpu-contention")
 
-    assert text.startswith("finding cpu-contention Others had the CPUs that the workers needed")
+    assert text.startswith("finding cpu-contention Other programs, the hypervisor or a limit")
     for row, title in enumerate(("reads, depth 1: 1,000 IOPS", "reads, depth 4: 2,000 IOPS"), start=1):
         assert f"row {row} {title} warning: Worker 0 waited" in text
     assert text.count("Stop other programs") == 1

@@ -9,7 +9,7 @@ from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
-from assay.compare.arms import Arm
+from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import compare
 from assay.decode import told_zone
 from assay.decode.readers import read as read_output
@@ -185,7 +185,13 @@ def test_what_io500_marks_as_invalid_is_objected_to(tmp_path: Path) -> None:
     of = results(found)
     assert of["ior-easy-write"].throughput_bytes_per_s == pytest.approx(0.146316 * GIB)
     assert of["find"].iops == pytest.approx(22930.156)
-    assert "foreign-objection" in {reason.id for reason in of["mdtest-easy-write"].trust.reasons}
+    objected = of["mdtest-easy-write"]
+    assert {reason.text for reason in objected.trust.reasons} == {"not measured by Assay", "the tool reports a fault"}
+    assert {finding.severity for finding in objected.findings if finding.id == "foreign"} == {"warning", "invalid"}
+    assert [Sample("r", "", of[name], is_foreign=True).is_usable for name in ("find", "mdtest-easy-write")] == [
+        True,
+        False,
+    ]
     assert found.run.exit_code == 1
 
 

@@ -198,6 +198,21 @@ def test_a_rate_that_falls_over_the_repeats_drifts_and_is_weak(one: Result) -> N
     assert (little.drift, little.trusted) == (None, True)
 
 
+def test_two_causes_of_one_finding_count_as_one_repeat_each(one: Result) -> None:
+    reasons = (Reason(id="earlier-io", text="discards meanwhile"), Reason(id="earlier-io", text="earlier writes"))
+    both: dict[str, object] = {"trust": Trust(level=TrustLevel.WEAK, reasons=reasons), "trusted": False}
+
+    some = summed(one, QUIET, {1: both, 2: both})
+    every = summed(one, QUIET, dict.fromkeys(range(5), both))
+
+    assert [reason.text for reason in some.trust.reasons] == [
+        "discards meanwhile in 2 of 5",
+        "earlier writes in 2 of 5",
+    ]
+    assert [remark.repeat for remark in some.remarks] == [1, 2]
+    assert [reason.text for reason in every.trust.reasons] == ["discards meanwhile", "earlier writes"]
+
+
 def test_how_well_one_repeat_knows_its_numbers_is_no_doubt_where_the_repeats_know_them_well(one: Result) -> None:
     id_ = "wide-interval"
     wide: dict[str, object] = {
@@ -210,7 +225,8 @@ def test_how_well_one_repeat_knows_its_numbers_is_no_doubt_where_the_repeats_kno
     assert [reason.id for reason in summed(one, QUIET[:2], every).trust.reasons] == [id_]
     # 1.2 and 0.8 times: Student's t gives more than a tenth.
     apart = summed(one, [12_000.0, 10_000.0, 8_000.0, 10_050.0, 9_950.0])
-    assert [reason.id for reason in apart.trust.reasons] == ["repeats-wide"]
+    assert [reason.id for reason in apart.trust.reasons] == ["few-repeats"]
+    assert apart.trust.reasons[0].text.startswith("± ")
     assert apart.trust.level is TrustLevel.WEAK
 
 
@@ -338,12 +354,15 @@ def test_the_table_for_spreadsheets_has_the_numbers_of_the_document(run: RunReco
 
 
 def test_what_the_repeats_say_together_is_a_finding_of_the_run() -> None:
-    found = {finding.id: finding for finding in document(recorded((1000, 900, 810, 730, 657))).findings}
+    drifting = document(recorded((1000, 900, 810, 730, 657))).findings
+    found = {finding.id: finding for finding in drifting}
 
-    assert found["repeats-drift"].severity == "weak"
-    assert found["repeats-drift"].effect == pytest.approx(0.343, abs=0.01)
+    assert {finding.severity for finding in drifting if finding.id == "repeats-differ"} == {"weak"}
+    assert found["repeats-differ"].effect == pytest.approx(0.343, abs=0.01)
     outliers = [
-        f.text for f in document(recorded((1000, 1010, 500, 990, 1005))).findings if f.id == "repeat-stands-out"
+        f.text
+        for f in document(recorded((1000, 1010, 500, 990, 1005))).findings
+        if (f.id, f.severity) == ("repeats-differ", "note")
     ]
     named = [
         re.fullmatch(r"Repeat 3 of '(\w+) reads' \(read\) stands out: (.*) % below the others. It counts.", o)
@@ -351,9 +370,8 @@ def test_what_the_repeats_say_together_is_a_finding_of_the_run() -> None:
     ]
     assert [each and each[1] for each in named] == ["slow", "fast"]
     assert [float(each[2]) for each in named if each] == pytest.approx([50, 50], abs=0.5)
-    assert not {id_ for id_ in found if id_ == "repeat-stands-out"}
     steady = {finding.id for finding in document(recorded()).findings}
-    assert not steady & {"repeats-drift", "repeat-stands-out", "repeats-differ", "few-repeats"}
+    assert not steady & {"repeats-differ", "few-repeats"}
 
 
 def test_the_progress_says_the_interval_as_it_narrows() -> None:

@@ -153,6 +153,21 @@ def test_each_kind_of_finding_is_listed_once_the_gravest_first(document: Documen
     assert "a-note" not in html
 
 
+def test_causes_of_one_finding_are_listed_each_with_its_cure_and_one_of_them_is_linked_to(document: Document) -> None:
+    busy = Finding(id="cpu-contention", severity="weak", text="No CPU was free.", cure="Stop other programs.")
+    quota = Finding(id="cpu-contention", severity="warning", text="The group had no CPU time.", cure="Give it more.")
+    plain = msgspec.structs.replace(document, findings=())
+    results = tuple(msgspec.structs.replace(result, findings=(busy, quota)) for result in document.results)
+
+    html = warnings(msgspec.structs.replace(plain, results=results), places_of(results))
+
+    listed = [text_of(item) for item in re.findall(r"<li.*?</li>", html, re.DOTALL)]
+    assert html.count('id="warning-cpu-contention"') == 1
+    assert [("warning" in item, "weak" in item) for item in listed] == [(True, False), (False, True)]
+    assert ["Give it more." in item for item in listed] == [True, False]
+    assert ["Stop other programs." in item for item in listed] == [False, True]
+
+
 def test_findings_of_hundreds_of_results_name_their_tests(stream: Result, document: Document) -> None:
     short = Finding(id="small-sample", severity="weak", text="short", cure="")
     results = tuple(

@@ -33,7 +33,7 @@ def results(id_: str, severity: Severity, *, allocate: str = "write", job: plan.
         (events.FREED_INODES, Severity.WEAK, {"make", "*"}),
         (events.HOLES, Severity.WARNING, {"read", "*"}),
         (events.GROWN_DIRECTORY, Severity.NOTE, {"read", "make", "look", "*"}),
-        ("missed-slots", Severity.NOTE, {"read", "make", "look", "*"}),
+        ("late-arrivals", Severity.NOTE, {"read", "make", "look", "*"}),
     ],
 )
 def test_a_cause_is_said_of_the_operations_that_it_moves(id_: str, severity: Severity, about: set[str]) -> None:
@@ -64,3 +64,22 @@ def test_what_nobody_ever_wrote_is_said_once(allocate: str, said: set[str]) -> N
     row = results(events.HOLES, Severity.WARNING, allocate=allocate, job=one_job())["read"]
 
     assert {each.brief for each in row.findings if each.id == "holes"} == said
+
+
+@pytest.mark.parametrize(
+    ("event_id", "severity", "finding", "reason"),
+    [
+        ("aio-buffered", Severity.WARNING, "load-changed", "aio buffered"),
+        ("data-left-behind", Severity.WARNING, "data-folder", "data left behind"),
+        ("direct-refused", Severity.WARNING, "direct-refused", "direct refused"),
+    ],
+)
+def test_warnings_of_one_finding_keep_their_severity_and_name_their_cause(
+    event_id: str, severity: Severity, finding: str, reason: str
+) -> None:
+    row = results(event_id, severity)["read"]
+
+    assert [(each.severity, each.text) for each in row.findings if each.id == finding] == [
+        (severity.value, "As it was seen.")
+    ]
+    assert (finding, reason) in {(each.id, each.text) for each in row.trust.reasons}

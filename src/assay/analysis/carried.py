@@ -26,28 +26,44 @@ def carried(said: Mapping[str, Sequence[Finding]], shares: Mapping[str, float]) 
     for same in _by_id((client, finding) for client, of in said.items() for finding in of):
         grave = [(client, finding) for client, finding in same if finding.severity != findings.NOTE]
         if not grave:
-            yield _one(same)
+            yield from map(_one, _by_cause(same))
             continue
         having = {client for client, _ in grave}
         share = max(len(having) / len(said), sum(shares.get(client, 0.0) for client in having))
-        found = _one(grave)
-        if share < thresholds.SMALL_SHARE:
-            found = msgspec.structs.replace(found, severity=findings.NOTE, brief="")
-        elif len(having) < len(said):
-            brief = f"{found.brief or found.id.replace('-', ' ')} ({len(having)} of {len(said)} clients)"
-            found = msgspec.structs.replace(found, brief=brief)
-        yield found
+        for of_cause in _by_cause(grave):
+            yield _in_sum(of_cause, len(said), is_small=share < thresholds.SMALL_SHARE)
+        known = {finding.cure for _, finding in grave} | {""}
+        yield from map(_one, _by_cause([(client, finding) for client, finding in same if finding.cure not in known]))
+
+
+def _in_sum(grave: Sequence[_Said], clients: int, *, is_small: bool) -> Finding:
+    """Make one finding of a cause: a note where the clients that have it hardly move the sum."""
+    found, having = _one(grave), len({client for client, _ in grave})
+    if is_small:
+        return msgspec.structs.replace(found, severity=findings.NOTE, brief="")
+    if having == clients:
+        return found
+    brief = f"{found.brief or found.id.replace('-', ' ')} ({having} of {clients} clients)"
+    return msgspec.structs.replace(found, brief=brief)
 
 
 def carried_of_run(said: Iterable[_Said]) -> Iterator[Finding]:
     """Give what clients say of their runs, each thing once."""
-    return (_one(same) for same in _by_id(said))
+    return (_one(of_cause) for same in _by_id(said) for of_cause in _by_cause(same))
 
 
 def _by_id(said: Iterable[_Said]) -> list[list[_Said]]:
     found: dict[str, list[_Said]] = {}
     for client, finding in said:
         found.setdefault(finding.id, []).append((client, finding))
+    return list(found.values())
+
+
+def _by_cause(same: Sequence[_Said]) -> list[list[_Said]]:
+    """Split findings of one id by their cause: each has a cure of its own."""
+    found: dict[str, list[_Said]] = {}
+    for client, finding in same:
+        found.setdefault(finding.cure, []).append((client, finding))
     return list(found.values())
 
 

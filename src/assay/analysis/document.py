@@ -21,8 +21,10 @@ from assay.analysis.solo import solo_shares
 from assay.errors import MEASURED, NOT_TRUSTED
 from assay.results import Document, Finding, Result
 
-_FAILURES = frozenset({"clients-lost", "conservation", "corruption", "engine-error", "no-operations", "unfinished"})
+_FAILURES = frozenset({"clients-lost", "corruption", "engine-error", "no-operations", "unfinished"})
 """Findings of a run that did not do all that it was to do, or did something wrong."""
+_BROKEN = ("counts-disagree", findings.INVALID)
+"""Of a record that contradicts itself."""
 
 
 def document(run: RunRecord, told: Callable[[int, int], None] | None = None) -> Document:
@@ -90,7 +92,9 @@ def _exit_code(run: RunRecord, measured: tuple[Result, ...], of_run: tuple[Findi
 def code_of_tool(judged: Document) -> int:
     """Give the exit code of a classic tool's own: 0 where it measured, whether or not a number is to be trusted."""
     everything = (*judged.findings, *(finding for result in judged.results for finding in result.findings))
-    has_failed = any(result.errors for result in judged.results) or any(one.id in _FAILURES for one in everything)
+    has_failed = any(result.errors for result in judged.results) or any(
+        one.id in _FAILURES or (one.id, one.severity) == _BROKEN for one in everything
+    )
     return MEASURED if judged.run.exit_code == NOT_TRUSTED and not has_failed else judged.run.exit_code
 
 

@@ -66,9 +66,10 @@ def trust(findings: Iterable[Finding]) -> Trust:
     if not against:
         return Trust(level=TrustLevel.YES, reasons=())
     against.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    reasons = dict.fromkeys(Reason(id=finding.id, text=finding.brief or _words(finding.id)) for finding in against)
+    reasons = dict.fromkeys(map(reason_of, against))
     return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons))
 
 
-def _words(id_: str) -> str:
-    return id_.replace("-", " ")
+def reason_of(finding: Finding) -> Reason:
+    """Return the reason for distrust that a finding gives."""
+    return Reason(id=finding.id, text=finding.brief or finding.id.replace("-", " "))

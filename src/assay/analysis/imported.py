@@ -207,26 +207,16 @@ def _latency(figure: Claim) -> LatencyNs:
 
 
 def _findings(figure: Claim, tool: str) -> list[Finding]:
-    found = [
-        findings.warning(
-            "foreign",
-            f"{tool} measured it, not Assay: nobody watched caches, errors, load or what limited it, so nothing says what it"
-            " is a number of.",
-            "'assay decode RUN' says what the machine's facts tell of it. To trust a number, measure it here.",
-            brief="not measured by Assay",
-        )
-    ]
+    text = (
+        f"{tool} measured this, not Assay: caches, errors and load were not observed, so it is unknown what the rate"
+        " measures."
+    )
+    cure = "'assay decode RUN' explains it from facts of the machine. To trust a result, measure it with Assay."
+    found = [findings.warning("foreign", text, cure, brief="not measured by Assay")]
     if figure.objection:
-        found.append(
-            findings.invalid(
-                "foreign-objection",
-                f"The tool itself says something against it: {figure.objection}.",
-                "Use it for nothing. Run the tool again.",
-                brief="the tool objects to it",
-            )
-        )
+        text = f"{tool} itself reports a fault: {figure.objection}."
+        found.append(findings.invalid("foreign", text, "Run the tool again.", brief="the tool reports a fault"))
     if figure.is_too_quick:
-        found.append(
-            findings.note("foreign-too-quick", "The tool has no figure: it was over in less than half a second.", "")
-        )
+        text = f"{tool} gives no figure: the test took less than half a second."
+        found.append(findings.note("foreign", text, "Run the tool again with more to do."))
     return found

@@ -19,7 +19,7 @@ from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Summary,
 from assay.units import format_percent
 from assay.verdicts import TrustLevel
 
-DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
+DIFFER, FEW = "repeats-differ", "few-repeats"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
 _OF_ONE = "wide-interval"
@@ -103,10 +103,10 @@ def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
 
 def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
     """Name those that are weak for a reason that at most half of all have: it is of the repeat, not of the load."""
-    having: dict[str, list[int]] = {}
+    having: dict[str, set[int]] = {}
     for i, result in enumerate(usable):
         for reason in result.trust.reasons:
-            having.setdefault(reason.id, []).append(i)
+            having.setdefault(reason.id, set()).add(i)
     of_repeat = {id_ for id_, places in having.items() if 2 * len(places) <= len(usable)}
     for i, result in enumerate(usable):
         if told := [reason.text for reason in result.trust.reasons if reason.id in of_repeat]:
@@ -202,26 +202,26 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
         reasons.append(Reason(id=FEW, text=f"only {len(usable)} of {measured} repeats"))
     if drift is not None:
         rose = "rises" if drift > 0 else "falls"
-        reasons.append(Reason(id=DRIFT, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
+        reasons.append(Reason(id=DIFFER, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
     half = half_share(iops)
     if half is not None and half > thresholds.WIDE_INTERVAL:
-        reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
+        reasons.append(Reason(id=FEW, text=f"± {format_percent(half)} % over the repeats"))
     reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
 
 
 def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:
-    """Give the reasons of repeats, each id once; of those that not all repeats have, how many do."""
-    found: dict[str, list[str]] = {}
+    """Give the reasons of repeats, each once; of those that not all have, how many do."""
+    found: dict[str, list[tuple[str, ...]]] = {}
     for result in measured:
-        own: dict[str, list[str]] = {}
+        of_result: dict[str, list[str]] = {}
         for reason in result.trust.reasons:
-            own.setdefault(reason.id, []).append(reason.text)
-        for id_, texts in own.items():
-            found.setdefault(id_, []).append(", ".join(texts))
-    reasons = []
-    for id_, texts in found.items():
-        text = texts[0] if len(set(texts)) == 1 else id_.replace("-", " ")
-        some = "" if len(texts) == len(measured) else f" in {len(texts)} of {len(measured)}"
-        reasons.append(Reason(id=id_, text=text + some))
+            of_result.setdefault(reason.id, []).append(reason.text)
+        for id_, texts in of_result.items():
+            found.setdefault(id_, []).append(tuple(texts))
+    reasons: list[Reason] = []
+    for id_, of_results in found.items():
+        same = of_results[0] if len(set(of_results)) == 1 else (id_.replace("-", " "),)
+        some = "" if len(of_results) == len(measured) else f" in {len(of_results)} of {len(measured)}"
+        reasons += [Reason(id=id_, text=text + some) for text in same]
     return tuple(reasons)

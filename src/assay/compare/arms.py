@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from assay.analysis.findings import INVALID
 from assay.analysis.repeats import kind_words
 from assay.analysis.set_views import own_results, sums_of
 from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result, moves_data
@@ -59,10 +60,11 @@ class Sample:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the number may count: of foreign ones, which nobody trusts, those that nothing else speaks against."""
+        """Whether the result is used: of foreign ones, which are never trusted, those without another fault."""
         trust = self.result.trust
         if self.is_foreign:
-            return all(reason.id == FOREIGN_REASON for reason in trust.reasons)
+            is_objected = any(finding.severity == INVALID for finding in self.result.findings)
+            return not is_objected and all(reason.id == FOREIGN_REASON for reason in trust.reasons)
         return trust.level is not TrustLevel.NO
 
     @property

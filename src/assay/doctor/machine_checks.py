@@ -95,7 +95,7 @@ def _clock(value: Mapping[str, FactValue]) -> Check:
     if source in _FAST_CLOCKS:
         return ok("clock", f"clock source {source}")
     text = f"clock source {source}: reading the time costs a system call, which fast storage will show"
-    return limited("clock", text, "Boot with a working TSC (clocksource=tsc), or look at the finding 'timer-share'.")
+    return limited("clock", text, "Boot with a working TSC (clocksource=tsc), or look at the finding 'engine-cost'.")
 
 
 def _cpu(value: Mapping[str, FactValue]) -> Check:

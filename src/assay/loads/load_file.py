@@ -51,7 +51,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     reserve_bytes: int = plan.RESERVE_BYTES
     """What must stay free on every target."""
     accept: tuple[str, ...] = ()
-    """Ids of findings that you know of: they are notes, and cost no trust, unless they make a number unusable."""
+    """Ids of findings that you know of, current or earlier ones: they are notes, and cost no trust, unless they make a
+    number unusable."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""
     scale: dict[str, str | int | float] = msgspec.field(default_factory=dict)

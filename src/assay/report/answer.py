@@ -5,6 +5,7 @@ A number that is not to be trusted is "not usable": it is printed with its cause
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.analysis.findings import reason_of
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
@@ -96,7 +97,7 @@ def _not_usable(result: Result) -> str:
 def _cure(result: Result) -> str:
     """Give what to do about the first reason of a doubt: the first sentence of its finding's cure."""
     reason = result.trust.reasons[0]
-    cure = next((one.cure for one in result.findings if one.id == reason.id and one.cure), "")
+    cure = next((one.cure for one in result.findings if reason_of(one) == reason and one.cure), "")
     sentence, is_more, _ = cure.partition(". ")
     return sentence + "." if is_more else cure
 

@@ -21,10 +21,10 @@ from e2e.processes import is_alive
 
 AT_ONCE, PLANNED, ANSWERED, TWICE = "at once", "as planned", "when it answers", "at a second Ctrl-C"
 TELLING = {
-    "client-paused", "corruption", "errors", "short-transfers", "stalled", "stopped-by-error", "stopped-early", "unfinished",
+    "client-paused", "corruption", "ended-early", "errors", "short-transfers", "stalled", "unfinished",
 }  # fmt: skip
 """Findings that tell of faults; others tell of the machine and its speed."""
-TELLING_OF_THE_RUN = {"clock-stepped", "data-left-behind"}
+TELLING_OF_THE_RUN = {"clock-stepped", "data-folder"}
 HITTING = {Moment.START, Moment.LAYING_OUT, Moment.BETWEEN, Moment.IN_PHASE}
 """After these moments there are numbers that a fault can spoil."""
 CRASHED = re.compile(r"Traceback|panicked|This is a fault of Assay|this is a fault of Assay")

@@ -95,7 +95,7 @@ def dying(_folder: Path, *, per_s: int, share: float) -> Iterator[Scene]:
             load=only(RANDOM_READ, sets=data("8MiB")),
             meanwhile=fail,
             took=lambda said: said.row["errors"] > 0.1 * said.row["ops"],
-            names_it=lambda said: "calls-mismatch" not in said.findings,
+            names_it=lambda said: "counts-disagree" not in said.findings,
         )
 
 

@@ -118,7 +118,7 @@ def alone(
         yield Scene(
             directory=directory,
             load=only(job, seconds=seconds, keys=keys, sets=data("80MiB" if is_one_pass else "32MiB")),
-            names_it=lambda said: not {"foreign-io", "write-back-before"} & said.findings.keys(),
+            names_it=lambda said: not {"foreign-io", "earlier-io"} & said.findings.keys(),
         )
 
 

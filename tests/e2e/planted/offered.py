@@ -119,7 +119,7 @@ CASES = (
             {"per_s": 400, "read_ms": 10, "workers": 2},
         ),
         expected=Expected(
-            found=frozenset({"overloaded"}), found_from="weak", limiter=SLOW_DEVICE, trust=frozenset({"weak", "no"})
+            found=frozenset({"late-arrivals"}), found_from="weak", limiter=SLOW_DEVICE, trust=frozenset({"weak", "no"})
         ),
     ),
     Case(
@@ -131,7 +131,7 @@ CASES = (
             {"limit_per_s": 500, "above": 0.012, "seconds": 20},
         ),
         expected=Expected(
-            found=frozenset({"overloaded"}),
+            found=frozenset({"late-arrivals"}),
             found_from="weak",
             limiter=frozenset({"throttle_io"}),
             trust=frozenset({"weak", "no"}),

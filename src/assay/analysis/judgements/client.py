@@ -45,11 +45,12 @@ def judge(case: Case) -> Iterable[Finding]:
     if hello and case.latency_ns.p50:
         timer = 2 * hello.clock.read_cost_ns / case.latency_ns.p50
         if timer > thresholds.TIMER_SHARE:
-            text = f"Reading the clock twice is {100 * timer:.1f} % of the median latency."
-            found.append(findings.note("timer-share", text, "Use larger operations where that matters."))
+            text = f"Reading the clock twice takes {100 * timer:.1f} % of the median latency, which includes it."
+            found.append(findings.note("engine-cost", text, "Use larger operations where that matters."))
     if hello and hello.engine.profile != _RELEASE:
-        text = f"The engine is a {hello.engine.profile} build; its own code takes a large part of every operation."
-        found.append(findings.warning("engine-profile", text, "Install the engine built with --release."))
+        text = f"The engine is a {hello.engine.profile} build. Its own code takes a large part of every operation."
+        cure = "Install the engine built with --release."
+        found.append(findings.warning("engine-cost", text, cure, brief=f"a {hello.engine.profile} build of the engine"))
     return tuple(found)
 
 

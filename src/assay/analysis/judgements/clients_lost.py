@@ -1,4 +1,4 @@
-"""Is the sum one of all clients that were to make load?
+"""Report clients that are missing in a sum.
 
 One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. Nor is what
 some did before all of them were at work. A phase that began without a client is a sum of fewer, which is not the number that
@@ -14,11 +14,11 @@ from assay.analysis.sum_case import SumCase
 from assay.results import Finding
 from assay.units import format_names, format_seconds
 
-_CURE = "See why it was lost, then run again with all of them."
+_CURE = "Find why the client was lost. Then run again with all clients."
 
 
 def judge(at: SumCase) -> Iterable[Finding]:
-    """Say how many clients a sum is of, and up to when."""
+    """Report how many clients a sum has, and up to when."""
     yield from _absent(at)
     yield from _cut(at)
 
@@ -28,7 +28,7 @@ def _absent(at: SumCase) -> Iterator[Finding]:
     if not absent:
         return
     are, every = len(at.phase.clients), len(at.phase.clients) + len(absent)
-    text = f"This is a sum of {are} of {every} clients: {_why(at, absent)}."
+    text = f"The sum has {are} of {every} clients: {_why(at, absent)}."
     brief = f"{are} of {every} clients"
     yield findings.invalid("clients-lost", text, _CURE, brief=brief, effect=len(absent) / every)
 
@@ -40,11 +40,15 @@ def _cut(at: SumCase) -> Iterator[Finding]:
     span, are = at.case.window.span, len(at.phase.clients)
     begin, end = (format_seconds((ns - at.phase.begin_ns) / NS_PER_S) for ns in (span.begin_ns, span.end_ns))
     of = (
-        f"the sum is of {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are} clients"
-        " were at work"
+        f"the sum covers the {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are}"
+        " clients worked"
     )
-    of = of if at.case.window.has_sum else "there is no sum of the time before, in which they hardly worked together"
-    text = f"{_why(at, lost)} in this phase: {of}, and nothing is said of what the others did afterwards."
+    of = (
+        of
+        if at.case.window.has_sum
+        else "there is no sum of the time before, because the clients hardly worked together"
+    )
+    text = f"{_why(at, lost)} in this phase: {of}. It excludes what the others did afterwards."
     yield findings.warning("clients-lost", text, _CURE, brief="a client was lost")
 
 
@@ -53,9 +57,9 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     lost = at.clients[names[0]].member.lost
     were = "was" if len(names) == 1 else "were"
     if lost is None and not at.clients[names[0]].member.clock:
-        return f"how the clock of {format_names(names)} stood was never read"
+        return f"the clock of {format_names(names)} was never read"
     if lost is None and _ended(at, names[0]):
-        return f"{format_names(names)} came to its end, and nothing is on record of what was done until then"
+        return f"{format_names(names)} finished the phase, and no record of it was received"
     if lost is None:
         return f"{format_names(names)} did nothing in it"
     found = at.case.run.client_set

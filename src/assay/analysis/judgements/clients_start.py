@@ -32,10 +32,10 @@ def _skew(at: SumCase) -> Iterator[Finding]:
         return
     bound_ns = at.phase.clients[first].shift.bound_ns + at.phase.clients[last].shift.bound_ns
     text = (
-        f"{last} began {format_seconds(skew_ns / NS_PER_S)} (± {format_ns(bound_ns)}) after {first}: that is"
-        f" {100 * share:.1f} % of the phase."
+        f"{last} began {format_seconds(skew_ns / NS_PER_S)} (± {format_ns(bound_ns)}) after {first},"
+        f" {100 * share:.1f} % of the phase. The sum covers only the time that all share."
     )
-    cure = "Run longer, or see why it was late: a busy machine, or files that took long to open."
+    cure = "Run longer, or find why it was late: a busy machine, or files that took long to open."
     if share > 1 - thresholds.OVERLAP_WHOLE:
         yield findings.warning("clients-apart", text, cure, brief="clients began apart", effect=share)
     else:
@@ -51,11 +51,11 @@ def _clocks(at: SumCase) -> Iterator[Finding]:
         return
     text = (
         f"The clock of {worst} is known to within ± {format_seconds(bound_s)} only, more than a tenth of an interval:"
-        " what stands in one interval of the sum may belong to its neighbours."
+        " work in one interval of the sum can belong to its neighbours."
     )
     cure = "Use a network with a shorter round trip to the clients, or a longer sample_interval."
     share = 2 * bound_s / at.case.seconds if at.case.seconds > 0 else 1.0
     if share > thresholds.NEGLIGIBLE_SHARE:
-        yield findings.warning("clock-uncertain", text, cure, brief="clocks are uncertain", effect=min(1.0, share))
+        yield findings.warning("clients-apart", text, cure, brief="clocks are uncertain", effect=min(1.0, share))
     else:
-        yield findings.weak("clock-uncertain", text, cure, brief="clocks are uncertain", effect=share)
+        yield findings.weak("clients-apart", text, cure, brief="clocks are uncertain", effect=share)

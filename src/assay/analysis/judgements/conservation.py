@@ -1,4 +1,4 @@
-"""Does the record agree with itself?
+"""Check that the record agrees with itself.
 
 Every operation counted is in a histogram, every byte that an operation moved was moved by a worker, every operation
 that started was completed, failed or was given up. A record that breaks one of these has lost something, and no number
@@ -12,7 +12,8 @@ from assay.analysis.case import Case
 from assay.plan.walk import job_groups
 from assay.results import Finding
 
-_CURE = "The record is damaged or the engine has a fault: keep the run and report it."
+_WHY = "The record is damaged, or the engine has a fault."
+_CURE = "Keep the run and report it."
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -21,7 +22,7 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _broken(text: str) -> tuple[Finding, ...]:
-    return (findings.invalid("conservation", text, _CURE),)
+    return (findings.invalid("counts-disagree", f"{text} {_WHY}", _CURE),)
 
 
 def _histogram(case: Case) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""Does a second, independent counter agree?
+"""Compare the load with a second, independent counter.
 
 Reads: what the kernel fetched for the engine's process against what the devices of all that it read from delivered. Writes
 that were forced out: what the operations wrote against what their devices wrote. Both in the window. A difference is a note:
@@ -31,8 +31,12 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _no_device(kind: str) -> Finding:
-    text = f"No block device's counters are known for this {kind}: what storage itself moved is null."
-    return findings.note("device-unknown", text, "Look at the counters of the server or device that holds the data.")
+    text = (
+        f"No block device is known for this {kind}: what storage moved is null, and no second counter checks the rate."
+    )
+    return findings.note(
+        "counters-unavailable", text, "Look at the counters of the server or device that holds the data."
+    )
 
 
 def _reads(case: Case) -> tuple[Finding, ...]:
@@ -52,18 +56,20 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tup
         return ()
     if difference > 0:
         return ()
-    text = f"{device} delivered {_mib(delivered)} of {_mib(fetched)} that this load fetched: a layer between answered."
-    return (findings.note("device-mismatch", text, "Look for a cache or another device below the file system."),)
+    text = (
+        f"{device} delivered {_mib(delivered)} of {_mib(fetched)} that this load read. A layer between gave the rest."
+    )
+    return (findings.note("second-counter", text, "Look for a cache or another device below the file system."),)
 
 
 def _write(device: str, ratio: float) -> tuple[Finding, ...]:
     if ratio > 1 + thresholds.COUNTERS_APART:
         text = f"{device} wrote {ratio:.2f} bytes for each byte written (journal, copy on write, or other programs)."
-        return (findings.note("write-amplification", text),)
+        return (findings.note("second-counter", text),)
     if ratio < 1 - thresholds.COUNTERS_APART:
-        text = f"{device} wrote only {ratio:.2f} bytes for each byte that was written through to it."
+        text = f"{device} wrote {ratio:.2f} bytes for each byte that the load wrote through. A layer between kept the rest."
         cure = "Look for compression, deduplication, or another device below the file system."
-        return (findings.note("device-mismatch", text, cure),)
+        return (findings.note("second-counter", text, cure),)
     return ()
 
 

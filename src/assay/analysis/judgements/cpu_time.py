@@ -1,4 +1,4 @@
-"""Is the CPU time of an operation known?"""
+"""Report why the CPU time of an operation is not known."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,13 @@ from assay.results import Finding
 
 
 def judge(case: Case) -> Iterable[Finding]:
-    """Say why it is not."""
+    """Report what is missing for it."""
     if case.cpu_ns_per_op is not None or case.ops == 0 or not case.is_whole:
         return ()
     if not case.window.is_resolved:
-        text = "The window is shorter than what the counters were sampled over: CPU/op and time budget are null."
-        return (findings.note("cpu-time-unavailable", text, "Run longer."),)
-    text = "The CPU time of the engine's process and of its workers was not sampled: CPU/op is null."
-    return (findings.note("cpu-time-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO."),)
+        text = (
+            "CPU time per operation and time budgets are null: the window is shorter than the sampling of the counters."
+        )
+        return (findings.note("counters-unavailable", text, "Run longer."),)
+    text = "CPU time per operation is null: the CPU time of the engine and of its workers was not sampled."
+    return (findings.note("counters-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO."),)

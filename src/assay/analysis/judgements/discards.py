@@ -1,4 +1,4 @@
-"""Was storage told meanwhile which blocks nobody needs any more?
+"""Report discards that the devices executed in the window.
 
 What a file system frees it gives back to the device (mount option `discard`, `fstrim`), often some seconds after the files
 were removed. A device that erases then serves others more slowly. A load that removes files or punches holes (fio's trim)
@@ -32,15 +32,14 @@ def judge(case: Case) -> Iterable[Finding]:
     if share < thresholds.NOTABLE_SHARE:
         return
     text = (
-        f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems gave"
-        f" {format_bytes(given_bytes)} back to it."
+        f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems freed"
+        f" {format_bytes(given_bytes)}."
     )
     if any(op.op in FREES for job in case.record.phase.jobs for op in job_ops(job)):
         yield findings.note(
-            "discards", f"{text} The load frees blocks itself, so that is a part of its cost.", effect=share
+            "earlier-io", f"{text} The load frees blocks itself, so that is a part of its cost.", effect=share
         )
         return
-    cure = (
-        "Wait until what was removed before is given back (fstrim, some seconds with the mount option), then run again."
-    )
-    yield findings.weak("discards", text, cure, brief="discards meanwhile", effect=share)
+    cure = "Wait until earlier removals are discarded (fstrim; some seconds with the mount option discard). Then run again."
+    text += " They slow the load's own requests."
+    yield findings.weak("earlier-io", text, cure, brief="discards meanwhile", effect=share)

@@ -1,4 +1,4 @@
-"""Did the phase end by the rule that the Plan gave it, and its workers together?"""
+"""Check whether a phase ended as the Plan asks for, and its workers together."""
 
 from collections.abc import Iterable
 
@@ -21,13 +21,16 @@ def of_rule(case: Case) -> list[Finding]:
         return []
     stopped = record.finished.stopped_by
     if stopped is events.StoppedBy.CONTROL:
-        return [findings.warning("stopped-early", "The phase was stopped from outside.", "Run it again to the end.")]
+        text = "The phase was stopped from outside. Its results cover a shorter time than planned."
+        return [findings.warning("ended-early", text, "Run it again to the end.", brief="stopped early")]
     if stopped is events.StoppedBy.ERROR:
-        return [findings.warning("stopped-by-error", "An error ended the phase early.", "Remove its cause, run again.")]
+        text = "An error ended the phase early. Its results cover the time before the error."
+        cure = "Remove the cause of the error. Then run again."
+        return [findings.warning("ended-early", text, cure, brief="stopped by an error")]
     has_time = record.phase.stop.seconds is not None or job.stop.seconds is not None
     if stopped is events.StoppedBy.EXHAUSTED and has_time:
-        text = "Nothing was left to do before the phase's time was over."
-        return [findings.note("exhausted", text, "Use a larger set to fill the time.")]
+        text = "All work was done before the phase's time was over. Its results cover a shorter time than planned."
+        return [findings.note("ended-early", text, "Use a larger file set to fill the time.")]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Did the meter that was read beside the run read enough of this window?"""
+"""Report where the readings of a meter do not give the energy of a result."""
 
 from collections.abc import Iterator
 
@@ -9,17 +9,19 @@ from assay.units import format_percent
 
 
 def judge(case: Case) -> Iterator[Finding]:
-    """Say where a meter's readings do not tell a result's energy."""
+    """Report why the energy is null although a meter was read."""
     if case.run.meter is None or not case.ops:
         return
     if not case.is_whole or len(case.record.phase.jobs) > 1:
         yield findings.note(
-            "energy-not-its-own", "What the meter read is of all that ran at the time, not of this operation alone."
+            "energy-unknown",
+            "The meter read all that ran at the time, not this operation alone: its energy is null.",
+            "Give the operation a phase of its own; the row of the whole mix has its energy.",
         )
     elif case.joules is None:
         share = format_percent(thresholds.METER_GAP_SHARE)
         yield findings.note(
-            "energy-not-read",
-            f"The meter's readings do not cover this window, or are more than {share} % of it apart.",
-            "Begin reading before the run and end after it, once a second or more often; measure for longer.",
+            "energy-unknown",
+            f"The meter's readings do not cover this window, or are more than {share} % of it apart: the energy is null.",
+            "Read the meter once a second or more often, from before the run until after it, or measure for longer.",
         )

@@ -1,4 +1,4 @@
-"""Did operations fail?"""
+"""Report the operations that failed."""
 
 import errno
 from collections.abc import Iterable
@@ -18,10 +18,12 @@ def judge(case: Case) -> Iterable[Finding]:
         for count in (case.record.finished.errors if case.record.finished else ())
         if (count.job, count.operation) == (case.job.name, case.operation.name)
     ]
-    text = f"{case.errors} of {case.errors + case.subject.rows.total('ops')} operations ended with an error"
+    text = f"{case.errors} of {case.errors + case.subject.rows.total('ops')} operations failed"
     text += f" ({', '.join(kinds)})." if kinds else "."
     return (
-        findings.warning("errors", text + " They are in no rate and no latency.", "Remove their cause, run again."),
+        findings.warning(
+            "errors", f"{text} They are in no rate and no latency.", "Remove the cause of the errors. Then run again."
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Did somebody else use the devices meanwhile, or what lies below them?
+"""Report I/O of others on the devices of the load, and on those below them.
 
 How much of the devices others had, and how that is known, is in `company.py`; `layers.py` has which devices lie below. Where
 as much was dirty in memory when the window began, that is named: it was written before, by this run or by others.
@@ -22,7 +22,7 @@ from assay.units import format_bytes
 from assay.verdicts import Bottleneck, ServedBy
 
 _LEAST_REQUEST_BYTES = 512
-_CURE = "See what else uses the device (iotop, other clients of an array), then run again."
+_CURE = "Find what else uses the device (iotop, other clients of an array) and stop it. Then run again."
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -47,7 +47,7 @@ def _with_company(case: Case) -> Iterator[Company]:
 
 def _in_company(company: Company) -> Finding:
     most, judged = company.shares[1], _graded(company)
-    text = f"{_amount(company)}: others used it too."
+    text = f"{_amount(company)}. Others used it too, which can slow this load."
     return judged("foreign-io", text, _CURE, brief=f"others had up to {100 * most:.0f} % of the device", effect=most)
 
 
@@ -59,13 +59,10 @@ def _earlier_writes(case: Case, company: Company) -> Finding | None:
     is_most = written.bytes >= thresholds.MOST_OF_IT * company.bytes and dirty >= thresholds.MOST_OF_IT * written.bytes
     if not is_most or is_flushed or company.above:
         return None
-    text = (
-        f"{_amount(company)}: {format_bytes(dirty)} were dirty in memory when it began, written before, and went to storage"
-        " meanwhile."
-    )
-    cure = 'Flush before the phase (before = "sync"), or wait until the storage is at rest, then run again.'
+    text = f"{_amount(company)}. {format_bytes(dirty)} of earlier writes were dirty in memory and went to storage meanwhile."
+    cure = 'Flush before the phase (before = "sync"), or wait until the storage is at rest. Then run again.'
     judged = _graded(company)
-    return judged("write-back-before", text, cure, brief="earlier writes go to storage", effect=company.shares[1])
+    return judged("earlier-io", text, cure, brief="earlier writes go to storage", effect=company.shares[1])
 
 
 def _amount(company: Company) -> str:
@@ -117,10 +114,10 @@ def _within_limit(case: Case) -> Finding | None:
     if share <= thresholds.NOTABLE_SHARE:
         return None
     text = (
-        f"Of the {said} ({100 * share:.0f} %) were not this load's in the window: others are held to the same limit,"
+        f"Of the {said} ({100 * share:.0f} %) were not this load's in the window. Other programs share the limit"
         f" {used.limit}."
     )
-    cure = "See what else runs in the control group, or run in one with a limit of its own."
+    cure = "Find what else runs in the control group, or run in one with a limit of its own."
     judged = findings.warning if share > thresholds.MOST_OF_IT else findings.weak
     return judged("foreign-io", text, cure, brief=f"{100 * share:.0f} % of the I/O is others'", effect=share)
 

@@ -1,4 +1,4 @@
-"""Does a number break a rule that storage keeps, whatever its make?
+"""Report results that break a rule which holds for all storage.
 
 - Nothing comes over a link faster than the link carries, as far as its user has named it (METHOD 4.4, C1).
 - A random write moves the same parts as a random read of its size: five times the rate is a cache in the device, or above
@@ -34,11 +34,11 @@ def _link(case: Case) -> Iterator[Finding]:
     if not isinstance(carries, int | float) or carries <= 0 or moved <= carries:
         return
     text = (
-        f"{format_bytes(moved)}/s is {moved / carries:.1f} times what the link carries ({format_bytes(carries)}/s): most of"
-        " it never went over it."
+        f"{format_bytes(moved)}/s is {moved / carries:.1f} times what the link carries ({format_bytes(carries)}/s). Most of"
+        " the data stayed in memory on this side."
     )
-    cure = "Use a set of twice this machine's RAM, direct I/O, or a cold cache and a flush in the time."
-    yield findings.warning("faster-than-link", text, cure, brief="faster than the link", effect=1 - carries / moved)
+    cure = "Use a file set of twice this machine's RAM, direct I/O, or a cold cache and a flush in the timed part."
+    yield findings.warning("faster-than-storage", text, cure, brief="faster than the link", effect=1 - carries / moved)
 
 
 def _reordered(case: Case) -> Iterator[Finding]:
@@ -50,9 +50,10 @@ def _reordered(case: Case) -> Iterator[Finding]:
         return
     text = (
         f"Random writes were {times:.1f} times as fast as random reads of the same size and depth in this run"
-        f" ({format_number(max(reads))}/s): a cache takes them and puts them in order."
+        f" ({format_number(max(reads))}/s). A cache took the writes."
     )
-    yield findings.note("writes-beat-reads", text, "Run longer than the cache takes to fill, with a set far beyond it.")
+    cure = "Run longer than the cache takes to fill, with a file set far larger than it."
+    yield findings.note("faster-than-storage", text, cure)
 
 
 def _is_random(ops: Iterable[plan.Op]) -> bool:
@@ -94,4 +95,4 @@ def _calls(case: Case) -> Iterator[Finding]:
         return
     text = f"The kernel counted {counted:,} calls that read or wrote for {done:,} operations: one of the two is wrong."
     cure = "Keep the run and report it."
-    yield findings.warning("calls-mismatch", text, cure, brief="calls do not match", effect=abs(counted / done - 1))
+    yield findings.warning("counts-disagree", text, cure, brief="calls do not match", effect=abs(counted / done - 1))

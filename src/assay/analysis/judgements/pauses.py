@@ -1,4 +1,4 @@
-"""Did the client stand still while the number was measured?
+"""Report pauses of the client during the measurement.
 
 A machine that was suspended, a frozen virtual machine or control group, an engine that was stopped: the engine sees that a
 sleep of at most a quarter of a second took far longer, and was spent neither on a CPU nor waiting for one. A machine that
@@ -23,7 +23,7 @@ from assay.analysis.sum_case import SumCase
 from assay.results import Finding
 from assay.units import format_seconds
 
-_CURE = "Keep the machine awake and the run going, then run again."
+_CURE = "Keep the machine awake and the run going. Then run again."
 _MOST_NAMED = 4
 
 
@@ -69,12 +69,12 @@ def _finding(
     if not pauses:
         return ()
     if not inside:
-        text += " That was outside the window, and is in no number."
+        text += " That was outside the window, and no result includes it."
         timed = _timed(case.record)
         if share * _long_s(pauses, timed) <= thresholds.NEGLIGIBLE_SHARE * timed.seconds:
             return (findings.note("client-paused", text),)
         return (findings.weak("client-paused", text, _CURE, brief="a client was paused"),)
-    text += " What was under way then took that much longer than the storage needed, and nothing else was done."
+    text += " Latencies of that time include the pause, and the rate is too low."
     part = share * _long_s(inside, case.window.counted) / case.seconds
     judged = findings.invalid if part > thresholds.NEGLIGIBLE_SHARE else findings.weak
     return (judged("client-paused", text, _CURE, brief="a client was paused", effect=part),)

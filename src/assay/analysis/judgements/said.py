@@ -1,4 +1,4 @@
-"""What did the engine say of the phase, and which steps before and after it were not possible?"""
+"""Report warnings of the engine about a phase, and steps before and after it that were not possible."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ _BRIEF = {
     events.FREED_INODES: "inodes freed a moment before",
     events.GROWN_DIRECTORY: "a directory that has grown",
     events.HOLES: "reads of holes",
-    _STALLED: "storage stood still",
+    _STALLED: "storage stalled",
 }
 """A few words, to stand beside the number, where the identifier does not say it."""
 
@@ -42,12 +42,14 @@ def judge(case: Case) -> Iterable[Finding]:
 def from_engine(event: events.Warning) -> Finding:
     """Make a finding of a warning.
 
-    A storage that stood still is weak wherever the window lies: left out as a start it would leave no trace in a number.
+    A stall of storage is weak wherever the window lies: left out as a start it would leave no trace in a number.
     """
-    severity, brief = event.severity.value, _BRIEF.get(event.id, "")
+    severity, id_ = event.severity.value, current_id(event.id)
+    # One finding has warnings of several causes; the brief names this one.
+    brief = _BRIEF.get(event.id, "" if id_ == event.id else event.id.replace("-", " "))
     if event.id == _STALLED and severity == findings.NOTE:
         severity = findings.WEAK
-    return Finding(id=current_id(event.id), severity=severity, text=event.text, cure=event.cure, brief=brief)
+    return Finding(id=id_, severity=severity, text=event.text, cure=event.cure, brief=brief)
 
 
 def _is_of(id_: str, case: Case) -> bool:
@@ -60,6 +62,8 @@ def _is_of(id_: str, case: Case) -> bool:
 
 def _step(event: events.StepDone) -> Finding:
     subject = f" of '{event.subject}'" if event.subject else ""
-    text = f"Step {event.step}{subject} was not possible: {event.detail}"
-    severity = findings.NOTE if event.step in _CACHE_STEPS else findings.WARNING
-    return Finding(id="step-not-done", severity=severity, text=text, cure="")
+    text = f"Step {event.step}{subject} was not possible: {event.detail.rstrip('.')}. The phase did not run as planned."
+    cure = "Run as root, or leave the step out of the load."
+    if event.step in _CACHE_STEPS:
+        return findings.note("load-changed", text, cure)
+    return findings.warning("load-changed", text, cure, brief="step not done")

@@ -44,7 +44,7 @@ def _of_server(one: Observed, direction: str, asked: int, wires: Wires | None) -
     if told:
         others = _of_others(wires, wire_did, asked) if wires is not None else ""
         text = f"The clients {did} {format_bytes(asked)} in the window; of {one.name}, {' and '.join(told)}.{others}"
-        yield findings.note("server-moved", text)
+        yield findings.note("second-counter", text)
 
 
 def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
@@ -58,7 +58,7 @@ def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
         return f"{text}."
     return (
         f"{text}, and {name} {wire_did} {format_bytes(moved)}: that may be more of the data, or the same over a bridge, so"
-        " that the wire does not tell what caches of the clients gave."
+        " the share of the clients' caches is unknown."
     )
 
 

@@ -24,9 +24,9 @@ def judge(case: Case) -> Iterator[Finding]:
     text = f"{format_names(shared.others)} ran on the same machine: "
     if grown_on_machine(case.run, case.record, case.window.counted, _ALWAYS) is None:
         text += (
-            "what one of them did in this time is not known, so nothing is said of what others did there, and numbers for"
-            " each byte or operation of a device are null."
+            "what one of them did in this time is not known, so I/O of others is not reported, and figures for each byte or"
+            " operation of a device are null."
         )
     else:
-        text += "what is said of its devices, CPUs and memory is of all of them together. Energy is nobody's own."
+        text += "results for its devices, CPUs and memory cover all of them. Energy belongs to none of them."
     yield findings.note("machine-shared", text, "Give each client a machine of its own to see them apart.")

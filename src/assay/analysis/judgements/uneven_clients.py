@@ -1,4 +1,4 @@
-"""Did the clients of a sum get the same of it, and which did not?"""
+"""Report clients of a sum that did not get the same rate."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def judge(at: SumCase) -> Iterable[Finding]:
     if slow is not None:
         text += f" {slow.client} had {100 * slow.ratio:.0f} % of what is usual for the others. Why: {slow.cause}"
         text += "" if text.endswith(".") else "."
-    cure = "Look at each client's own results; what the slow ones have and the others do not is the cause."
+    cure = "Compare the results of the clients: what only the slow ones have is the cause."
     if is_fair:
         yield findings.note("uneven-clients", text, cure, effect=1 - jain)
     else:

@@ -1,4 +1,4 @@
-"""Did the wall clock go as the run did?
+"""Compare the wall clock with the duration of the run.
 
 Every duration and rate of a run is by a clock that nobody steps (CLOCK_MONOTONIC). The times of day at its begin and its
 end are the wall clock's. What they are apart beyond what the run took is what the wall clock was stepped, or for how long
@@ -24,8 +24,8 @@ def judge(run: RunRecord) -> Iterable[Finding]:
     way = "forwards" if stepped_s > 0 else "backwards"
     why = " (or the machine was suspended)" if stepped_s > 0 else ""
     text = (
-        f"The wall clock was stepped {way} by {abs(stepped_s):,.0f} s in this run{why}. Durations, rates and latencies are "
-        "by another clock; times of day are not to be compared with those of other runs."
+        f"The wall clock was stepped {way} by {abs(stepped_s):,.0f} s in this run{why}. Durations, rates and latencies are"
+        " not affected; times of day are."
     )
     cure = "Let a time service set the clock before the run."
     return (findings.note("clock-stepped", text, cure),)

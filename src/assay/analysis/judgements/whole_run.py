@@ -1,4 +1,4 @@
-"""What is there to say of the run as a whole?"""
+"""Report what holds for the run as a whole."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,7 +30,9 @@ def engine_warnings(run: RunRecord) -> Iterable[Finding]:
 def untranslated(run: RunRecord) -> Iterable[Finding]:
     """Name what the front end left out."""
     return [
-        findings.warning("untranslated", f"'{item.what}' of {_source(run)} was left out: {item.why}", "")
+        findings.warning(
+            "load-changed", f"'{item.what}' of {_source(run)} was left out: {item.why}", "", brief="untranslated"
+        )
         for item in run.plan.untranslated
     ]
 
@@ -44,13 +46,13 @@ def _source(run: RunRecord) -> str:
 
 
 def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
-    """Name what the load accepts and nobody found: a word that is misspelt would stand there for nothing."""
+    """Report ids that the load accepts and the run does not have: they may be misspelt."""
     found = {finding.id for result in measured for finding in result.findings}
     vain = [id_ for id_ in run.plan.accept if current_id(id_) not in found]
     if not vain:
         return []
     text = f"The load accepts {', '.join(vain)}, which this run does not have."
-    return [findings.note("accepted-in-vain", text, "Look the word up in the list of findings, or take it out.")]
+    return [findings.note("accepted-in-vain", text, "Correct the id, or remove it from the load.")]
 
 
 def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
@@ -75,7 +77,7 @@ def reason(run: RunRecord) -> Iterable[Finding]:
     text = run.facts.get("run.error")
     if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
         return []
-    return [findings.warning("run-ended-early", text, "Run again for the rest.")]
+    return [findings.warning("ended-early", text, "Run again for the rest.")]
 
 
 def _error_text(event: events.Error) -> str:
@@ -99,24 +101,26 @@ def ending(run: RunRecord) -> Iterable[Finding]:
 
 
 def missing_counters(run: RunRecord) -> Iterable[Finding]:
-    """Say which times of the workers the kernel did not tell."""
+    """Report which times of the workers the kernel did not count."""
     if not run.phases:
         return []
     workers = [record.workers for record in run.phases if record.workers]
     if not workers or any(rows.unknown("on_cpu_ns") for rows in workers):
-        text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
-        return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
+        text = (
+            "Time budgets are null: the kernel does not count how long threads ran and waited for a CPU (no schedstat)."
+        )
+        return [findings.note("counters-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
     lacking = [record for record in run.phases if record.workers.unknown("block_delay_ns")]
     if not lacking:
         return []
     if all(rows.unknown("block_delay_ns") == len(rows) for rows in workers):
-        text = "Time spent waiting for block devices was not counted; it is part of the other waits."
+        text = "The kernel did not count waits for block devices. They are part of the other waits in time budgets."
         cure = "Run as root, or set sysctl kernel.task_delayacct=1 before the run."
     else:
         titles = ", ".join(record.phase.title for record in lacking)
         text = (
-            "The kernel gave a thread more waiting for block devices than there was time, so that time was dropped: "
-            f"it is part of the other waits in {titles}."
+            "The kernel counted more waiting for block devices than there was time, so it was left out: it is part of the"
+            f" other waits in {titles}."
         )
         cure = "Run again; with no more workers than CPUs it is rarer."
-    return [findings.note("block-delay-unavailable", text, cure)]
+    return [findings.note("counters-unavailable", text, cure)]
