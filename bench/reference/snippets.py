@@ -186,7 +186,7 @@ name = "nightly"
 description = "cold sequential reads"
 answers = "how fast is last night's data read when nothing is cached?"
 void_if = "a server below has it in its cache"
-accept = ["small-set"]
+accept = ["from-memory"]
 
 [parameters]
 size = "1GiB"

@@ -157,7 +157,7 @@ impl<'a> DataSets<'a> {
         let state = &self.sets[set];
         if let Some(Err(error)) = state.generations().map(|generations| generations.keep()) {
             let text = format!(
-                "how often the blocks of {} were written could not be kept ({error}): a later run cannot tell stale ones",
+                "the write history of the blocks of {} could not be kept ({error}): a later run cannot detect stale blocks",
                 state.folder().display()
             );
             self.emitter.warn(None, WarningId::GenerationsLost, text);

@@ -89,7 +89,7 @@ impl WarningId {
             Self::ControlOutOfOrder => ("control-out-of-order", Note, ""),
             Self::ControlUnreadable => ("control-unreadable", Note, ""),
             Self::CorruptBlock => {
-                ("corrupt-block", Warning, "Keep the files and the run, and look at what lies between.")
+                ("corrupt-block", Warning, "Keep the files and the run; check controller, cable, memory and file system.")
             }
             Self::DataFolderUnlocked => ("data-folder-unlocked", Warning, "Start no other run there."),
             Self::DataLeftBehind => ("data-left-behind", Warning, ""),
@@ -107,7 +107,7 @@ impl WarningId {
                 ("freed-inodes", Weak, "Wait some minutes, or use a larger file system, or one with a journal.")
             }
             Self::GenerationsLost => {
-                ("generations-lost", Note, "Lay the set out anew to have stale blocks told again.")
+                ("generations-lost", Note, "Lay the set out anew, so that stale blocks are detected again.")
             }
             Self::GrownDirectory => ("grown-directory", Note, "Lay the set out anew (reuse = 'never')."),
             Self::Holes => ("holes", Warning, "Lay the set out anew (reuse = 'never')."),

@@ -21,7 +21,7 @@ NOBODY = 65534
 
 MEASURED = frozenset({0, 1})
 """Exit codes of a command that measured; 1: a number must not be used, or operations failed."""
-FINDINGS_OF_A_BUSY_MACHINE = frozenset({"no-operations", "sum-invalid", "uneven-workers"})
+FINDINGS_OF_A_BUSY_MACHINE = frozenset({"no-operations", "workers-apart", "uneven-workers"})
 """Findings that forbid a number and need no fault: some workers had no CPU while the others worked."""
 
 MOST_LINES = 6

@@ -152,7 +152,7 @@ def faults_of(document: Mapping[str, Any], bundle: Path, done: Sequence[Disturba
     if first_s < begin_s - INTERVAL_S or last_s > end_s + INTERVAL_S:
         yield f"window {first_s - begin_s:+.3f} to {last_s - end_s:+.3f} s beside the time in which all worked"
     paused_s = sum(one.for_s + INTERVAL_S for one in done if one.what == "pause")
-    if last_s - first_s < end_s - begin_s - SLACK * SECONDS - paused_s and "start-left-out" not in ids:
+    if last_s - first_s < end_s - begin_s - SLACK * SECONDS - paused_s and "earlier-levels" not in ids:
         yield f"window of {last_s - first_s:.2f} s, although all worked {end_s - begin_s:.2f} s"
     truth = sum(track.counted(first_s, last_s) for track in of_clients) / (last_s - first_s)
     # Of each client one operation lies on an edge.

@@ -46,8 +46,8 @@ PLACES: Mapping[str, Callable[[], AbstractContextManager[Path]]] = {
 TRIED = tuple(PLACES)[: None if os.environ.get("ASSAY_QUICK") == "all" else 1]
 
 SAID = {
-    "btrfs": {"backing-file-cached"},
-    "overlay": {"memory-file-system", "not-cold"},
+    "btrfs": {"from-memory"},
+    "overlay": {"from-memory", "cache-state"},
     "fuse": {"remote-cache", "counters-unavailable"},
 }
 """What this storage does not allow, by the ids of the findings that say so. The loop devices' disk is memory."""
@@ -87,7 +87,7 @@ def _quick(assay: Assay, directory: Path, *options: str) -> dict[str, Any]:
     assert done.returncode in {0, 1}, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     invalid = {found["id"] for found in _findings(document) if found["severity"] == "invalid"}
-    assert invalid == ({"sum-invalid"} if done.returncode else set())
+    assert invalid == ({"workers-apart"} if done.returncode else set())
     return document
 
 
@@ -108,4 +108,4 @@ def _is_answered(document: Mapping[str, Any]) -> None:
         moves_data = result["operation"] in {"read", "write", "create"}
         assert not moves_data or result["throughput_bytes_per_s"] > 0, result
         if result["cache"]["hit_ratio"] is None and result["operation"] == "read":
-            assert "hit-ratio-unknown" in {found["id"] for found in result["findings"]}
+            assert "hit-ratio-uncertain" in {found["id"] for found in result["findings"]}

@@ -29,14 +29,14 @@ def said(document: Document, *rows: Result) -> str:
 
 
 def test_a_number_that_is_not_trusted_is_marked_with_its_cause_and_the_cure(document: Document) -> None:
-    why = findings.warning("late-shift", "text", "Run longer. Look.", brief="rate changed late")
+    why = findings.warning("not-steady", "text", "Run longer. Look.", brief="rate changed late")
     row = named(document, "random-read-1", findings=(why,), trust=findings.trust([why]), trusted=False)
 
     text = said(document, row)
 
     assert "IOPS at depth 1 (" in text
     assert ") (!)." in text
-    assert text.endswith("(!) Not usable: late shift (row 1). Run longer.")
+    assert text.endswith("(!) Not usable: not steady (row 1). Run longer.")
 
     (alone,) = answer(msgspec.structs.replace(document, results=(row,)), "x", columns=None)[:1]
     assert alone.endswith(" IOPS, not usable: rate changed late. Run longer.")

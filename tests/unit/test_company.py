@@ -2,14 +2,27 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 import pytest
 
 from assay import plan
 from assay.host.facts import FactValue
 from assay.results import Finding, Result
 from unit.memory_run import judged
-from unit.synthetic import BLOCK_BACKED, MIB, NS, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
+from unit.synthetic import (
+    BLOCK_BACKED,
+    DATA,
+    MIB,
+    NS,
+    Counters,
+    SyntheticRun,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
 
 KIB = 1024
 SECONDS = 10
@@ -83,12 +96,17 @@ def measure(
     facts: Mapping[str, FactValue] = QUEUE,
     busy_share: float = 1.0,
     dirty_bytes: float = 0,
+    allocate: plan.Allocate = plan.Allocate.WRITE,
+    access: plan.Access | None = None,
 ) -> Result:
     """Measure operations of a size at a rate, one after the other, for 10 s; reads come from the device."""
     name = kind.value
-    job = one_job(plan.Do(op=read_op(name, kind=kind, size_bytes=size_bytes)), open=open_flags)
+    op = read_op(name, kind=kind, size_bytes=size_bytes)
+    op = op if access is None else msgspec.structs.replace(op, access=access)
+    job = one_job(plan.Do(op=op), open=open_flags)
     phase = plan.Phase(name="p", title="p", jobs=(job,))
-    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts={**BLOCK_BACKED, **facts})
+    data = msgspec.structs.replace(DATA, allocate=allocate)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1, data=data), facts={**BLOCK_BACKED, **facts})
     stream = steady_stream(per_s=per_s, seconds=SECONDS, latency_ns=NS // per_s, bytes_each=size_bytes, operation=name)
     fetched = per_s * size_bytes if kind is plan.OpKind.READ else 0
     grown = counters(fetched, devices, busy_share=busy_share, dirty_bytes=dirty_bytes)
@@ -233,6 +251,34 @@ def test_flushes_that_the_load_asks_for_are_its_own() -> None:
     assert company(result) is None
     assert result.limiter is not None
     assert "flushes of the device" in " ".join(result.limiter.evidence)
+
+
+@pytest.mark.parametrize(
+    ("times", "settings", "is_named"),
+    [
+        # Twice 64 KiB and three blocks of 4 KiB are 2.19 times the data, and 2.43 with a tenth of others'.
+        (2.42, {}, False),
+        (2.44, {}, True),
+        # What is not laid out allocates blocks, and what of the metadata that changes is not known.
+        (9, {"allocate": plan.Allocate.FALLOCATE}, False),
+        (9, {"access": plan.Append()}, False),
+    ],
+)
+def test_a_durable_write_in_place_is_its_data_twice_and_a_transaction(
+    times: float, settings: dict[str, Any], is_named: bool
+) -> None:
+    did = Did(writes=95, written=95 * 64 * KIB * times, write_s=0.9, flushes=95, flush_s=0.7)
+
+    result = measure(
+        per_s=95,
+        size_bytes=64 * KIB,
+        devices={"vda": did},
+        kind=plan.OpKind.WRITE,
+        open_flags=plan.OpenFlags(direct=plan.Direct.ON, dsync=True),
+        **settings,
+    )
+
+    assert (company(result) is not None) is is_named
 
 
 @pytest.mark.parametrize(("others", "is_named"), [(91, True), (5, False), (0, False)])

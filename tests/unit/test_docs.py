@@ -222,7 +222,7 @@ def test_the_page_of_the_method_names_every_finding() -> None:
 
     ids = emitted_ids()
 
-    assert {"not-cold", "stalled", "foreign-io"} <= ids
+    assert {"cache-state", "stalled", "foreign-io"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)
 
 
@@ -261,7 +261,7 @@ def test_the_table_of_thresholds_has_all_of_them_with_a_meaning_each() -> None:
     }
     assert not [name for name, one in table.items() if not one.meaning]
     # Two that one line sets.
-    assert table["DIRECT_WRITES"].meaning == table["DURABLE_WRITES"].meaning
+    assert table["MEDIAN_LEVEL"].meaning == table["TAIL_LEVEL"].meaning
 
 
 def test_warnings_that_are_looked_for_by_name_are_those_of_the_engine() -> None:

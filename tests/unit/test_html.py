@@ -111,7 +111,7 @@ def test_the_report_of_eleven_results_stays_under_its_bound(text: str) -> None:
 def test_a_page_of_thousands_of_results_tells_each_in_a_row_and_some_in_full(run: tuple[RunRecord, Document]) -> None:
     record, document = run
     good = msgspec.structs.replace(document.results[0], findings=())
-    bad = Finding(id="sum-invalid", severity="invalid", text="means nothing", cure="")
+    bad = Finding(id="workers-apart", severity="invalid", text="means nothing", cure="")
     results = [good] * 2000
     results[1500] = msgspec.structs.replace(good, findings=(bad,))
 

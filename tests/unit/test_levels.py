@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.arrays import FloatArray
-from assay.analysis.statistics.levels import Level, Levels, find_levels, settled
-from assay.analysis.thresholds import MOST_VALUES
+from assay.analysis.statistics.levels import MOST_VALUES, Level, Levels, find_levels, settled
 
 SEEDS = range(100)
 

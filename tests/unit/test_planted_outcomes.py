@@ -58,8 +58,8 @@ def outcome(expected: Expected, row: Said, **scene: Any) -> Outcome:
     [
         (SLOW, said(), Outcome.RIGHT),
         (SLOW, said(foreign_io="note"), Outcome.RIGHT),
-        (SLOW, said(trust="weak", reasons=("too-short",), small_sample="weak"), Outcome.RIGHT),
-        (SLOW, said(trust="weak", reasons=("drifting",)), Outcome.UNSURE),
+        (SLOW, said(trust="weak", reasons=("small-sample",), small_sample="weak"), Outcome.RIGHT),
+        (SLOW, said(trust="weak", reasons=("not-steady",)), Outcome.UNSURE),
         (SLOW, said(foreign_io="warning"), Outcome.UNSURE),
         (SLOW, said("unknown", "low"), Outcome.UNSURE),
         (SLOW, said("client_cpu_all", "medium"), Outcome.UNSURE),
@@ -81,7 +81,7 @@ def test_a_verdict_is_worth_what_the_plant_makes_of_it(expected: Expected, row: 
 
 def test_a_trusted_number_that_is_not_so_is_wrong_and_a_plant_that_did_not_take_is_no_trial() -> None:
     assert outcome(SLOW, said(), is_true=lambda _said: False) is Outcome.WRONG
-    assert outcome(SLOW, said(trust="weak", reasons=("too-short",)), is_true=lambda _said: False) is Outcome.RIGHT
+    assert outcome(SLOW, said(trust="weak", reasons=("small-sample",)), is_true=lambda _said: False) is Outcome.RIGHT
     assert outcome(SLOW, said(), names_it=lambda _said: False) is Outcome.UNSURE
     assert outcome(SLOW, said(), took=lambda _said: False) is Outcome.NOT_PLANTED
 

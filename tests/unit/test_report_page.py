@@ -139,7 +139,7 @@ def test_an_open_loop_s_tile_tells_the_response_time(stream: Result) -> None:
 
 
 def test_each_kind_of_finding_is_listed_once_the_gravest_first(document: Document) -> None:
-    weak = Finding(id="too-short", severity="weak", text="1 s is short", cure="Run longer.")
+    weak = Finding(id="small-sample", severity="weak", text="1 s is short", cure="Run longer.")
     note = Finding(id="a-note", severity="note", text="explains", cure="")
     results = tuple(
         msgspec.structs.replace(result, findings=(weak, note, *result.findings)) for result in document.results
@@ -148,7 +148,7 @@ def test_each_kind_of_finding_is_listed_once_the_gravest_first(document: Documen
 
     html = warnings(changed, places_of(results))
 
-    assert re.findall(r'<li id="warning-([a-z-]+)"', html) == ["cpu-contention", "too-short"]
+    assert re.findall(r'<li id="warning-([a-z-]+)"', html) == ["cpu-contention", "small-sample"]
     assert f'rows <a href="#result-1">1</a>–<a href="#result-{len(results)}">{len(results)}</a>' in html  # noqa: RUF001
     assert "a-note" not in html
 
@@ -169,7 +169,7 @@ def test_causes_of_one_finding_are_listed_each_with_its_cure_and_one_of_them_is_
 
 
 def test_findings_of_hundreds_of_results_name_their_tests(stream: Result, document: Document) -> None:
-    short = Finding(id="too-short", severity="weak", text="short", cure="")
+    short = Finding(id="small-sample", severity="weak", text="short", cure="")
     results = tuple(
         msgspec.structs.replace(named(stream, f"{test}-{cell}", test), findings=(short,))
         for cell in range(30)

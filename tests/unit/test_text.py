@@ -97,14 +97,14 @@ def test_a_row_has_one_line_in_a_pipe_and_where_all_columns_fit(width: int) -> N
             (
                 "storage",
                 "yes",
-                "start skew",
+                "workers apart",
                 "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs operation latency",
                 "page cache no",
             ),
         ),
-        (100, ("cold 100.0 %", "flushed", "start skew, not cold, cpu contention")),
+        (100, ("cold 100.0 %", "flushed", "workers apart, not cold, cpu…")),
         (130, ("12.0 0.0 80.0 0.0 8.0", "cold 0.0 %")),
-        (0, ("12.0 0.0 80.0 0.0 8.0", "start skew, not cold, cpu contention", *TITLES)),
+        (0, ("12.0 0.0 80.0 0.0 8.0", "workers apart, not cold, cpu contention", *TITLES)),
     ],
 )
 def test_the_more_room_the_more_columns(width: int, expected: tuple[str, ...]) -> None:
@@ -117,16 +117,16 @@ def test_the_more_room_the_more_columns(width: int, expected: tuple[str, ...]) -
 def test_a_finding_is_printed_once_with_the_rows_that_it_applies_to() -> None:
     shown = printed(120)
 
-    assert shown.count("percentiles-withheld") == 1
-    assert "warning  start-skew  row 2" in shown
-    assert shown.index("warning  start-skew") < shown.index("\nnotes ")
+    assert shown.count("small-sample") == 1
+    assert "warning  workers-apart  row 2" in shown
+    assert shown.index("warning  workers-apart") < shown.index("\nnotes ")
 
 
 def test_notes_are_one_line_unless_they_are_asked_for() -> None:
     folded, full = printed(80), printed(80, has_notes=True)
 
     assert "notes    3: 'assay show 20260102T030405Z-quick-0123abcd --notes'" in folded
-    assert "note  percentiles-withheld  rows 1, 3" in full
+    assert "note  small-sample  rows 1, 3" in full
     assert "--notes" not in full
 
 
@@ -143,7 +143,7 @@ def test_the_last_thing_on_the_screen_is_the_answer(width: int) -> None:
 
     assert 3 <= len(answer) <= 8
     assert "streaming read, 1 MiB, buffered, cold: 400 MiB/s" in answer[0]
-    assert any(", not usable: start skew. " in line for line in answer)
+    assert any(", not usable: workers apart. " in line for line in answer)
     assert shown.index("kept in  /runs/20260102T030405Z-quick-0123abcd") < shown.index(answer[0])
 
 
@@ -207,7 +207,7 @@ def test_a_short_run_of_a_classic_tool_has_few_lines_beside_its_output() -> None
 
     assert len(lines) == 4
     assert lines[0].startswith("findings ")
-    assert "too-short" in lines[0]
+    assert "small-sample" in lines[0]
     assert lines[3].startswith("4 results: 0 to be trusted, 4 weak, 0 not.")
 
 

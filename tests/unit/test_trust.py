@@ -112,7 +112,7 @@ def test_a_cliff_near_the_end_has_no_number() -> None:
     result = only(run_of(stream_of(rates), seconds=10))
 
     assert result.trust.level is TrustLevel.NO
-    assert reasons(result)[0] == "late-shift"
+    assert reasons(result)[0] == "not-steady"
     assert result.steady
     assert result.steady.verdict is SteadyVerdict.LATE_SHIFT
 
@@ -127,7 +127,7 @@ def test_what_comes_before_a_steady_rate_is_in_no_number() -> None:
     assert result.window_s
     assert 1.5 <= result.window_s[0] <= 2.1
     assert result.trust.level is TrustLevel.YES
-    assert "start-left-out" in ids(result, "note")
+    assert "earlier-levels" in ids(result, "note")
     assert result.steady
     assert result.steady.before[0].ratio == pytest.approx(5.0, rel=0.05)
     # Everything else is of the same window.
@@ -149,7 +149,7 @@ def test_a_rate_that_stood_elsewhere_for_a_fifth_of_the_phase_is_weak(
     result = only(run_of(stream_of(rates), seconds=10))
 
     assert result.iops == pytest.approx(1000, rel=0.02)
-    assert reasons(result) == ([] if is_start else ["other-levels"])
+    assert reasons(result) == ([] if is_start else ["earlier-levels"])
     assert result.trust.level is (TrustLevel.YES if is_start else TrustLevel.WEAK)
 
 
@@ -169,7 +169,7 @@ def test_a_rate_that_repeats_itself_says_how_often() -> None:
     assert result.steady
     assert result.steady.period_s == pytest.approx(1.0)
     (said,) = [finding for finding in result.findings if finding.id == "periodic"]
-    assert said.text.startswith("The rate repeats itself every 1.00 s:")
+    assert said.text.startswith("The rate repeats itself every 1.00 s,")
     assert result.iops == pytest.approx(2100, rel=0.01)
 
 
@@ -180,8 +180,8 @@ def test_a_fixed_amount_of_work_has_the_number_of_all_of_it() -> None:
     result = only(run_of(stream_of(rates), seconds=10, stopped_by=events.StoppedBy.OPS))
 
     assert result.iops == pytest.approx(2200, rel=0.02)
-    assert (result.trust.level, reasons(result)[0]) == (TrustLevel.WEAK, "start-included")
-    (said,) = [finding for finding in result.findings if finding.id == "start-included"]
+    assert (result.trust.level, reasons(result)[0]) == (TrustLevel.WEAK, "earlier-levels")
+    (said,) = [finding for finding in result.findings if finding.id == "earlier-levels"]
     assert said.effect == pytest.approx(5 - 1, rel=0.01)
 
 
@@ -191,8 +191,8 @@ def test_a_drift_is_weak_and_a_large_one_no_number(fall: float, level: TrustLeve
 
     result = only(run_of(stream_of(rates), seconds=10))
 
-    assert (result.trust.level, reasons(result)) == (level, ["drifting"])
-    (said,) = [finding for finding in result.findings if finding.id == "drifting"]
+    assert (result.trust.level, reasons(result)) == (level, ["not-steady"])
+    (said,) = [finding for finding in result.findings if finding.id == "not-steady"]
     # From the middle of the first fifth to that of the last.
     first, last = 1 - fall * 0.1, 1 - fall * 0.9
     assert said.effect == pytest.approx(1 - last / first, abs=0.02)
@@ -202,7 +202,7 @@ def test_too_few_intervals_and_operations_are_weak() -> None:
     short = only(run_of(stream_of(np.full(8, 2000.0)), seconds=0.8))
     few = only(run_of(stream_of(np.full(30, 30.0)), seconds=3))
 
-    assert (short.trust.level, set(reasons(short))) == (TrustLevel.WEAK, {"too-short", "small-sample"})
+    assert (short.trust.level, set(reasons(short))) == (TrustLevel.WEAK, {"small-sample"})
     assert few.trust.level is TrustLevel.WEAK
     assert "small-sample" in reasons(few)
     assert (
@@ -213,11 +213,11 @@ def test_too_few_intervals_and_operations_are_weak() -> None:
 def test_what_the_load_accepts_is_a_note() -> None:
     rates = np.linspace(4000, 4000 * 0.88, 100)
 
-    document = run_of(stream_of(rates), seconds=10, accept=("drifting", "misspelt"))
+    document = run_of(stream_of(rates), seconds=10, accept=("not-steady", "misspelt"))
 
     result = only(document)
     assert result.trust.level is TrustLevel.YES
-    (said,) = [finding for finding in result.findings if finding.id == "drifting"]
+    (said,) = [finding for finding in result.findings if finding.id == "not-steady"]
     assert (said.severity, said.text.startswith(findings.ACCEPTED)) == ("note", True)
     assert [finding.text for finding in document.findings if finding.id == "accepted-in-vain"] == [
         "The load accepts misspelt, which this run does not have."
@@ -248,7 +248,7 @@ def test_a_run_that_memory_served_says_so_first() -> None:
 
     assert only(document).measures is ServedBy.PAGE_CACHE
     assert reasons(only(document)) == ["from-memory"]
-    assert document.findings[0].id == "memory-run"
+    assert document.findings[0].id == "from-memory"
 
 
 def test_the_parts_of_a_mix_have_no_cpu_time_and_the_whole_has() -> None:
@@ -438,7 +438,7 @@ def test_reads_and_changes_together_are_of_storage_where_no_memory_had_either(
     by_name = {result.operation: result for result in document.results}
     assert by_name["rewrite"].measures is measures
     for name in ("rewrite", "read"):
-        assert ("direct-not-honoured" not in ids(by_name[name])) is is_honoured
+        assert ("O_DIRECT ignored" not in {finding.brief for finding in by_name[name].findings}) is is_honoured
     if direct is plan.Direct.ON:
         assert by_name["read"].measures is (ServedBy.STORAGE if is_honoured else ServedBy.PAGE_CACHE)
 
@@ -452,7 +452,7 @@ def test_what_is_written_over_in_memory_reaches_storage_once() -> None:
     assert result.committed.iops == pytest.approx(250 / 6, rel=0.01)
     assert result.committed.throughput_bytes_per_s == pytest.approx(250 * BLOCK / 6, rel=0.01)
     (said,) = [finding for finding in result.findings if finding.id == "absorbed"]
-    assert "Only 5.0 % of what was written came so far" in said.text
+    assert "Only 5.0 % of the data reached it" in said.text
 
 
 @pytest.mark.parametrize(("dirtied_share", "stored_share"), [(0.985, 0.985), (0.995, 1.0)])
@@ -653,18 +653,15 @@ def test_a_flush_is_the_storages_where_each_found_something_to_wait_for(
         ("ext4", True, 4, False),
         ("xfs", True, 7, True),
         ("ext4", False, 2, True),
-        # Measured alone on btrfs: 37 bytes for each of a durable write, 4 for one that is not.
+        # What btrfs writes anew for a write depends on its trees, and nobody can tell it from others' writes.
         ("btrfs", True, 37, False),
         ("btrfs", False, 4, False),
-        ("btrfs", True, 90, True),
-        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one.
+        ("btrfs", True, 90, False),
+        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one of 4 KiB.
         ("ext4", False, 1.27, False),
         ("ext4", False, 1.29, True),
         ("ext4", True, 5.5, False),
         ("ext4", True, 5.6, True),
-        # 256 KiB go with each write of 4 KiB: 5 and 64 times its bytes, by 0.9.
-        ("btrfs", True, 76, False),
-        ("btrfs", True, 78, True),
     ],
 )
 def test_what_a_file_system_writes_anew_is_not_put_to_others(
@@ -732,7 +729,7 @@ def test_a_write_that_waits_for_the_flush_or_for_a_device_without_a_cache_is_flu
 
 def test_the_gravest_finding_decides_and_each_kind_is_a_reason_once() -> None:
     one, two = (findings.weak("absorbed", text, "", brief="memory took it") for text in "ab")
-    grave = findings.warning("late-shift", "c", "", brief="rate changed late", effect=0.3)
+    grave = findings.warning("not-steady", "c", "", brief="rate changed late", effect=0.3)
     graver = findings.warning("foreign-io", "d", "", effect=0.9)
     for order in itertools.permutations((one, two, grave, graver, findings.note("periodic", "e"))):
         ranked = findings.ranked(order)
@@ -740,7 +737,7 @@ def test_the_gravest_finding_decides_and_each_kind_is_a_reason_once() -> None:
         assert trust.level is TrustLevel.NO
         assert [(reason.id, reason.text) for reason in trust.reasons] == [
             ("foreign-io", "foreign io"),
-            ("late-shift", "rate changed late"),
+            ("not-steady", "rate changed late"),
             ("absorbed", "memory took it"),
         ]
 
@@ -888,7 +885,7 @@ def test_a_durable_write_in_a_tenth_of_a_slow_read_went_into_a_cache(
 ) -> None:
     result = durable_writes_after_reads(read_ns, write_ns, **settings)
 
-    assert ("flush-faster-than-read" in ids(result, "weak")) is is_too_fast
+    assert ("durable write took" in " ".join(f.text for f in result.findings if f.severity == "weak")) is is_too_fast
 
 
 @pytest.mark.parametrize(("link_bytes_per_s", "is_said"), [(9e6, False), (8e6, True), (None, False)])

@@ -66,7 +66,7 @@ def test_an_operation_on_two_targets_has_the_counters_of_both() -> None:
 
     assert (result.targets, result.target, result.client) == (("one", "two"), "one, two", None)
     assert (result.device_bytes, result.cache.hit_ratio, result.cache.method) == (EACH, 0.0, "byte_balance")
-    assert not {"counters-unavailable", "hit-ratio-unknown", "second-counter", "cache-unverified"} & ids(result)
+    assert not {"counters-unavailable", "hit-ratio-uncertain", "second-counter", "cache-state"} & ids(result)
 
 
 @pytest.mark.parametrize(("wrote", "is_missed"), [(1.0, False), (0.5, True)])

@@ -56,8 +56,8 @@ impl Before {
         let index = inodes.into_iter().filter_map(|inode| groups.index_of(inode)).max()?;
         let passed_by = index.checked_sub(explained).filter(|passed_by| *passed_by > FEW)?;
         Some(format!(
-            "For new files of set '{}' ext4, which has no journal here, passed by at least {passed_by} inodes that were freed a \
-             short while ago: each create looks at them again.",
+            "For new files of set '{}', ext4 without a journal passed by at least {passed_by} inodes that were freed \
+             recently. Each create takes longer than on storage at rest.",
             state.set().name
         ))
     }

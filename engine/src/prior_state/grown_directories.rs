@@ -38,8 +38,8 @@ pub fn describe(state: &FileSetState, changes_names: bool) -> Option<String> {
     }
     let (times, bytes, names, path) = grown?;
     Some(format!(
-        "The directory {} takes {} KiB, {times} times what the {names} names of set '{}' in it need: it was made for many more, \
-         and ext4 never makes one smaller.",
+        "The directory {} takes {} KiB, {times} times what the {names} names of set '{}' in it need: it held many more, \
+         and ext4 never shrinks a directory.",
         path.to_path().display(),
         bytes >> 10,
         state.set().name

@@ -67,8 +67,8 @@ pub fn describe(state: &FileSetState) -> Option<String> {
     let share = found.share();
     (share >= SHARE).then(|| {
         format!(
-            "{:.0} % of the bytes of set '{}' are holes (by {} of its {files} files): the file system answers reads of those \
-             itself, without the device.",
+            "{:.0} % of the bytes of set '{}' are holes (by {} of its {files} files): the file system answers these reads \
+             itself.",
             100.0 * share,
             state.set().name,
             found.files

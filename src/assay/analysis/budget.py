@@ -26,6 +26,11 @@ from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
 from assay.results import TimeBudget
 
+_FREE_SHARE = 0.02
+"""A worker that had a CPU, or waited for something else, for less of its time shows nothing of itself."""
+_TICKS_S = 0.2
+"""CPU time from which on ticks of 10 ms tell user from system: to 5 %."""
+
 _COUNTERS = (
     "ops",
     "on_cpu_ns",
@@ -66,7 +71,7 @@ class WorkerUse:
         if self.on_cpu_ns is None or self.run_delay_ns is None:
             return None
         free_ns = self.wall_ns - self.run_delay_ns
-        return min(1.0, self.on_cpu_ns / free_ns) if free_ns >= thresholds.FREE_SHARE * self.wall_ns else None
+        return min(1.0, self.on_cpu_ns / free_ns) if free_ns >= _FREE_SHARE * self.wall_ns else None
 
 
 def worker_use(record: PhaseRecord, job: str, window: Window) -> tuple[WorkerUse, ...]:
@@ -180,7 +185,7 @@ def user_share(uses: tuple[WorkerUse, ...]) -> float | None:
     """Return the part of the workers' CPU time that was not the kernel's; None for too few of its ticks of 10 ms."""
     user_ns, system_ns = (sum(getattr(use, name) or 0 for use in uses) for name in ("user_cpu_ns", "system_cpu_ns"))
     known_ns = user_ns + system_ns
-    return user_ns / known_ns if known_ns >= thresholds.TICKS_S * NS_PER_S else None
+    return user_ns / known_ns if known_ns >= _TICKS_S * NS_PER_S else None
 
 
 def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:

@@ -43,6 +43,11 @@ from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
+_ONE_PASS = 1.01
+"""Sequential reads of at most this share of the set are one pass."""
+_FLUSHES = 20
+"""Flushes in the pass of a loop, beside the writes, that a mean rate takes to have flushed writes alone in it."""
+
 NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
 DIRECT = "direct"
@@ -134,7 +139,7 @@ def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
     inside = dataclasses.replace(inside, findings=(*inside.findings, *said))
     window_bytes = _bytes_in(subject, window)
     within = _under_way_bytes(subject) / window_bytes
-    if within <= thresholds.EDGE_SHARE:
+    if within <= thresholds.NEGLIGIBLE_SHARE:
         return inside
     value = inside.value or 0.0
     least, most = bounds_in(of_all.value or 0.0, phase_bytes=subject.read_bytes, window_bytes=window_bytes)
@@ -170,8 +175,11 @@ def _balanced(subject: Subject, span: Span) -> HitRatio | None:
     if missed is None:
         return None
     found: list[Finding] = []
-    if missed > thresholds.READ_AMPLIFICATION:
-        text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
+    if missed > 1 + thresholds.NOTABLE_SHARE:
+        text = (
+            f"Storage delivered {missed:.2f} bytes for each byte read (read-ahead, or blocks larger than reads): it is"
+            " faster than the number."
+        )
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
     value = max(0.0, 1.0 - missed)
     least_hit = _least_hit_below(subject, span)
@@ -207,16 +215,16 @@ def _against_residency(subject: Subject) -> Finding | None:
     if missed is None or resident is None:
         return None
     hit = max(0.0, 1.0 - missed)
-    text = f"By the bytes that storage gave, {100 * hit:.0f} % of those read came from memory; "
-    if hit > resident[1] + thresholds.RESIDENCY_APART:
-        text += f"at most {100 * resident[1]:.0f} % of them were there before, and hardly a byte was read twice."
+    text = f"By the bytes from storage, memory delivered {100 * hit:.0f} %; "
+    if hit > resident[1] + thresholds.COUNTERS_APART:
+        text += f"at most {100 * resident[1]:.0f} % was in memory before, and hardly a byte was read twice."
         cure = "Look for holes, compression or deduplication below, or for others who read the files meanwhile."
         brief, effect = "two counts of the cache disagree", hit - resident[1]
-        return findings.weak("residency-disagrees", text, cure, brief=brief, effect=effect)
-    if hit < resident[0] - thresholds.RESIDENCY_APART and not subject.is_direct:
-        text += f"at least {100 * resident[0]:.0f} % of them were there before, and hardly a byte was read twice."
+        return findings.weak("hit-ratio-uncertain", text, cure, brief=brief, effect=effect)
+    if hit < resident[0] - thresholds.COUNTERS_APART and not subject.is_direct:
+        text += f"at least {100 * resident[0]:.0f} % was in memory before, and hardly a byte was read twice."
         cure = "See whether others dropped the files meanwhile, or whether memory was short."
-        return findings.note("residency-disagrees", text, cure, effect=resident[0] - hit)
+        return findings.note("hit-ratio-uncertain", text, cure, effect=resident[0] - hit)
     return None
 
 
@@ -240,10 +248,11 @@ def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
 
 def _backing_file(names: str, hit: float) -> Finding:
     return findings.warning(
-        "backing-file-cached",
+        "from-memory",
         f"The file system is on {names}, and {100 * hit:.0f} % of the bytes read came from no disk of this"
-        " machine: its backing file is in the page cache.",
+        " machine. Its backing file is in the page cache.",
         "Set the loop device up with direct I/O (losetup --direct-io=on), or measure the storage below it.",
+        brief="backing file in memory",
     )
 
 
@@ -256,8 +265,8 @@ def _by_residency(subject: Subject, window: Span, why: str) -> HitRatio:
     stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT and not subject.is_direct
     part = (before, before) if stays_out or stays_in else _resident_part(subject)
     if part is not None and (stays_out or not subject.is_direct or part[1] <= thresholds.STORAGE_HIT):
-        text = f"The hit ratio is by the share of the set that was resident before: {why}."
-        found = (findings.note("hit-ratio-by-residency", text),)
+        text = f"The hit ratio is the share of the set that was in memory before: {why}."
+        found = (findings.note("hit-ratio-uncertain", text),)
         known = HitRatio(min(part[1], max(part[0], before)), "residency", found, bounds=part)
         return of_phase(known, subject.read_bytes, _bytes_in(subject, window))
     if subject.is_direct:
@@ -285,7 +294,7 @@ def is_one_pass(subject: Subject) -> bool:
         isinstance(op.access, RandomAccess) and op.access.coverage is Coverage.EACH_ONCE for op in subject.operation.ops
     )
     is_in_turn = subject.operation.is_sequential or each_once
-    pass_share = thresholds.ONE_PASS_SHARE if is_in_turn else thresholds.RANDOM_PASS_SHARE
+    pass_share = _ONE_PASS if is_in_turn else thresholds.NOTABLE_SHARE
     return 0 < subject.read_bytes <= pass_share * _set_bytes(subject)
 
 
@@ -302,10 +311,10 @@ def _where(subject: Subject) -> str:
 
 
 def _unknown(subject: Subject, text: str, cure: str) -> HitRatio:
-    """Make no ratio; of reads that moved bytes, what the number is one of is not known either."""
+    """Give no ratio; for reads that moved bytes, what served them is not known either."""
     if not subject.read_bytes:
-        return HitRatio(None, None, (findings.note("hit-ratio-unknown", text, cure),))
-    found = findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+        return HitRatio(None, None, (findings.note("hit-ratio-uncertain", text, cure),))
+    found = findings.weak("hit-ratio-uncertain", text, cure, brief="hit ratio unknown")
     return HitRatio(None, None, (found,))
 
 
@@ -332,7 +341,7 @@ def unflushed_caches(subject: Subject) -> tuple[str, ...]:
 
 def _is_flushed_each_time(subject: Subject) -> bool:
     each = changes_per_flush(subject.job, subject.operation.ops, subject.single_files)
-    return each == 0 or (each is not None and subject.rows.total("ops") >= thresholds.FLUSHES * each)
+    return each == 0 or (each is not None and subject.rows.total("ops") >= _FLUSHES * each)
 
 
 def resident_share(subject: Subject, moment: events.Moment) -> float | None:

@@ -31,7 +31,7 @@ def carried(said: Mapping[str, Sequence[Finding]], shares: Mapping[str, float]) 
         having = {client for client, _ in grave}
         share = max(len(having) / len(said), sum(shares.get(client, 0.0) for client in having))
         for of_cause in _by_cause(grave):
-            yield _in_sum(of_cause, len(said), is_small=share < thresholds.CARRIED_SHARE)
+            yield _in_sum(of_cause, len(said), is_small=share < thresholds.SMALL_SHARE)
         known = {finding.cure for _, finding in grave} | {""}
         yield from map(_one, _by_cause([(client, finding) for client, finding in same if finding.cure not in known]))
 

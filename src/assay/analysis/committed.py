@@ -68,7 +68,7 @@ def _stored_share(subject: Subject) -> float | None:
     if subject.is_direct or not any(op.op in WRITES for op in subject.operation.ops):
         return 1.0  # each request goes to the device by itself, and a name is changed once
     share = _share_that_became_dirty(subject)
-    if share is not None and share >= thresholds.ALL_STORED:
+    if share is not None and share >= 1 - thresholds.NEGLIGIBLE_SHARE:
         return 1.0
     if subject.operation.direction != "write" or len(subject.record.moving("write")) > 1:
         return None  # which of the operations wrote over what is not known

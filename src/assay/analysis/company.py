@@ -26,10 +26,14 @@ from assay.analysis.device import busiest_share, devices_of
 from assay.analysis.layers import IN_PLACE, Below, largest_request_bytes, layers_below
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
+from assay.plan import Allocate, Append
 from assay.plan.op_rules import CHANGES, WRITES
 from assay.plan.walk import job_ops
 
 _PAGE_BYTES = 4096
+_DURABLE_COPIES, _DURABLE_BLOCKS = 2, 3
+"""What a durable write in place makes a device write at most: its data twice (in a journal too, with `data=journal`), and a
+transaction of a descriptor, the inode's block and a commit (Linux, Documentation/filesystems/ext4/journal.rst)."""
 _WAYS = ("read", "write")
 _COUNTED = (
     *(f"{way}{what}" for way in _WAYS for what in ("s", "_bytes", "_ns")),
@@ -266,10 +270,12 @@ def own_written_bytes(case: Case) -> float | None:
     if not any(op.op in CHANGES for job in jobs for op in job_ops(job)):
         return 0.0
     writes = case.subject.ops_on_devices(case.window.counted)
-    if not case.reaches_device or case.app_bytes is None or writes is None or len(jobs) > 1 or not _only_writes(case):
+    is_alone = len(jobs) == 1 and _only_writes(case) and case.reaches_device
+    if not is_alone or not _is_in_place(case) or case.app_bytes is None or writes is None:
         return None
-    times = thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES
-    return case.app_bytes * times + (0 if _is_in_place(case) else writes * thresholds.TREE_BYTES)
+    if case.subject.is_plain_direct:
+        return case.app_bytes * (1 + thresholds.COUNTERS_APART)
+    return None if _allocates(case) else _durable_bytes(writes, case.app_bytes)
 
 
 def _own_reads(case: Case) -> OwnIo | None:
@@ -281,10 +287,10 @@ def _own_writes(case: Case) -> OwnIo | None:
     most = own_written_bytes(case)
     if most is None or not most:
         return None if most is None else NOTHING
-    requests = _own_requests(case, "write") if _is_in_place(case) else None
+    requests = _own_requests(case, "write")
     return OwnIo(
         bytes=most,
-        requests=None if requests is None else requests * thresholds.DIRECT_WRITES,
+        requests=None if requests is None else requests * (1 + thresholds.COUNTERS_APART),
         counted_bytes=float(case.app_bytes or 0),
     )
 
@@ -307,8 +313,8 @@ def _passed_on(case: Case, below: Below, passed: Mapping[str, float | None], way
     if way == "read" or not below.is_through_file or not moved:
         return OwnIo(moved, requests, moved)
     if case.subject.can_flush:
-        return OwnIo(moved * thresholds.DURABLE_WRITES, None, moved)
-    times = thresholds.DIRECT_WRITES
+        return OwnIo(_durable_bytes(made, moved), None, moved)
+    times = 1 + thresholds.COUNTERS_APART
     return OwnIo(moved * times, None if requests is None else requests * times, moved)
 
 
@@ -320,7 +326,20 @@ def _cut(count: float, moved: float, most_bytes: int | None) -> float | None:
     return None if most_bytes is None else count * math.ceil(size / most_bytes)
 
 
+def _durable_bytes(writes: float, moved: float) -> float:
+    """Return the bytes that durable writes in place make a device write at most."""
+    return _DURABLE_COPIES * moved + writes * _DURABLE_BLOCKS * _PAGE_BYTES
+
+
+def _allocates(case: Case) -> bool:
+    """Whether its writes may allocate blocks: how much metadata a transaction then changes is not known."""
+    sets = (case.run.plan.file_set(name) for name in case.operation.sets)
+    grows = any(isinstance(op.access, Append) for op in case.operation.ops)
+    return grows or any(each.allocate is not Allocate.WRITE for each in sets)
+
+
 def _is_in_place(case: Case) -> bool:
+    """Whether its file systems overwrite in place; what others write anew for a write depends on their trees."""
     return IN_PLACE.issuperset(case.subject.file_systems)
 
 

@@ -18,6 +18,9 @@ from assay.analysis.shared_machine import grown_on_machine
 from assay.analysis.window import Window
 from assay.plan import Job
 
+_SHORTEST_WINDOW_S = 1.0
+"""/proc/stat counts in ticks of 10 ms: a window of a hundred shows the CPU time to 1 %."""
+
 _ONLINE_FACT = "host.cpu.online"
 _SHOWN_CPUS = 0.05
 """Less is 0.0 in print."""
@@ -73,7 +76,7 @@ class CpuUse:
         """Whether the load itself keeps the CPUs busy that the workers may run on."""
         if not self.allowed or self.own_of_allowed is None:
             return False
-        return self.own_of_allowed >= thresholds.OWN_CPU_SHARE * self.allowed
+        return self.own_of_allowed >= thresholds.BUSY_SHARE * self.allowed
 
     @property
     def is_confined(self) -> bool:
@@ -96,12 +99,13 @@ class CpuUse:
         """Whether no CPU of the machine was free, and other programs had a part of them.
 
         Whatever woke up then had to wait, or to take a CPU from a program: the workers, and threads of the kernel that work
-        for them, whose waits are in no time budget.
+        for them, whose waits are in no time budget. It meets another program as often as these have the CPUs: where that is
+        not more than the wait that a worker may have, it is no more than such a wait.
         """
         if not self.machine or self.own is None or self.others is None or self.programs is None:
             return False
-        is_full = self.own + self.others >= thresholds.OWN_CPU_SHARE * self.machine
-        return is_full and self.programs > thresholds.PROGRAMS_SHARE * self.machine
+        is_full = self.own + self.others >= thresholds.BUSY_SHARE * self.machine
+        return is_full and self.programs > thresholds.RUN_DELAY_SHARE * self.machine
 
     def held_up(self, uses: Sequence[WorkerUse]) -> HeldUpBy | None:
         """Say who accounts for each long wait for a CPU, where it was not other programs; None where that is not known.
@@ -127,7 +131,7 @@ class CpuUse:
     def _is_on_a_full_cpu(self, use: WorkerUse) -> bool:
         if not self.pins:
             return False
-        return self.own_by_cpu.get(self.pins[use.worker % len(self.pins)], 0.0) >= thresholds.OWN_CPU_SHARE
+        return self.own_by_cpu.get(self.pins[use.worker % len(self.pins)], 0.0) >= thresholds.BUSY_SHARE
 
 
 def cpu_use(run: RunRecord, record: PhaseRecord, window: Window, job: Job) -> CpuUse:
@@ -196,7 +200,7 @@ def steal_share(record: PhaseRecord, window: Window) -> float | None:
 
 def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
     """Return the CPU time of the machine in the window, by what it went into; nothing where its ticks are too coarse."""
-    if window.counted.seconds < thresholds.HOST_CPU_WINDOW_S:
+    if window.counted.seconds < _SHORTEST_WINDOW_S:
         return {}
     counters, span = record.counters, window.counted
     return {name.removesuffix("_ns"): counters.delta(span, "cpu", "", name) or 0.0 for name in counters.names("cpu")}

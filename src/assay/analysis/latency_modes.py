@@ -29,10 +29,10 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
     if not fast:
         return hit
     text = (
-        f"No counter tells what memory delivered. Latencies have {len(modes)} modes ({modes_in_words(modes)}), and a read"
-        f" from this machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
+        f"No counter shows what memory delivered. Latencies have {len(modes)} modes ({modes_in_words(modes)}); the lowest"
+        f" is this machine's page cache, which takes {format_ns(cached_ns)} for a read."
     )
-    said = findings.note("hit-ratio-by-latency", text)
+    said = findings.note("hit-ratio-uncertain", text)
     return of_window(sum(mode.share for mode in fast), "latency", (said,))
 
 

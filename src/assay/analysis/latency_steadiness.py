@@ -25,13 +25,17 @@ from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, bucket_middle_ns
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import Span, shares_inside
-from assay.analysis.statistics.levels import Level, find_levels
+from assay.analysis.series import OPS_EACH
+from assay.analysis.statistics.levels import LEVEL_PENALTY, Level, find_levels
 from assay.analysis.statistics.steady import staircase
 from assay.analysis.statistics.trend import long_run_variance, trend
 from assay.bundle.contents import BUCKETS
 from assay.plan import Job, Open
 
-_LEAST = {"p50": (thresholds.SERIES_OPS, thresholds.MEDIAN_LEVEL), "p99": (thresholds.TAIL_OPS, thresholds.TAIL_LEVEL)}
+_TAIL_OPS = 100
+"""Operations of an interval below which its 99th percentile is its largest value: 1 / (1 - 0.99)."""
+
+_LEAST = {"p50": (OPS_EACH, thresholds.MEDIAN_LEVEL), "p99": (_TAIL_OPS, thresholds.TAIL_LEVEL)}
 """Operations that an interval has, and the factor that makes another level."""
 
 
@@ -71,7 +75,7 @@ def latency_changes(record: PhaseRecord, job: Job, counted: Span) -> tuple[Laten
 
 
 def _changes(record: PhaseRecord, job: Job, counted: Span) -> Iterator[LatencyChange]:
-    ends_ns = record.edges_ns[1:][shares_inside(record.edges_ns, counted) >= thresholds.SERIES_INSIDE]
+    ends_ns = record.edges_ns[1:][shares_inside(record.edges_ns, counted) >= thresholds.NEARLY_ALL]
     for operation in record.counted_once(job.name):
         for series in ("latency", "response") if isinstance(job.arrival, Open) else ("latency",):
             buckets = record.buckets(job.name, operation, series)
@@ -129,7 +133,7 @@ def course_of(values: FloatArray, factor: float) -> tuple[Course, int, float, fl
     begin = 0 if len(levels) < _TWO else staircase(z, cut)
     if begin is not None:
         line = trend(z[begin:])
-        is_large = abs(line.over_all) > max(math.log(factor), thresholds.STEADY_TREND_ERRORS * line.error)
+        is_large = abs(line.over_all) > max(math.log(factor), thresholds.CHANCE_ERRORS * line.error)
         middle, half = float(z[begin:].mean()), line.over_all / 2
         return (Course.DRIFTING, begin, math.exp(middle - half), math.exp(middle + half)) if is_large else None
     last, before = levels[-1], max(levels[:-1], key=lambda level: level.end - level.begin)
@@ -147,14 +151,14 @@ def _are_apart(values: FloatArray, *levels: Level) -> bool:
     rest = np.concatenate([part - part.mean() for part in parts])
     variance = long_run_variance(rest, len(rest) - 2) * sum(1 / len(part) for part in parts)
     apart = float(parts[0].mean() - parts[1].mean())
-    return apart**2 > thresholds.LEVEL_PENALTY * math.log(len(values)) * variance
+    return apart**2 > LEVEL_PENALTY * math.log(len(values)) * variance
 
 
 def _lasting(levels: tuple[Level, ...], count: int, factor: float) -> list[Level]:
     """Leave out levels that are stalls, and put those together that are one without them."""
     found: list[Level] = []
     for level in levels:
-        if level.end - level.begin < thresholds.LATENCY_LASTS * count:
+        if level.end - level.begin < thresholds.NOTABLE_SHARE * count:
             continue
         if found and abs(math.log(level.value / found[-1].value)) < math.log(factor):
             one = found.pop()

@@ -22,8 +22,8 @@ from assay.verdicts import TrustLevel
 DIFFER, FEW = "repeats-differ", "few-repeats"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
-_OF_ONE = frozenset({"wide-interval", "wide-percentile"})
-"""Reasons of a repeat whose own window leaves its numbers open."""
+_OF_ONE = "wide-interval"
+"""Reason of a repeat whose own window leaves its numbers open."""
 _COMPANY = "foreign-io"
 """Reason of a repeat in which others used the device too."""
 _WRITES = frozenset({"absorbed", "device", "flushed"})
@@ -206,7 +206,7 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
     half = half_share(iops)
     if half is not None and half > thresholds.WIDE_INTERVAL:
         reasons.append(Reason(id=FEW, text=f"± {format_percent(half)} % over the repeats"))
-    reasons += [reason for reason in _reasons(usable) if half is None or reason.id not in _OF_ONE]
+    reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
 
 

@@ -24,7 +24,7 @@ def schedule_of(subject: Subject) -> Schedule | None:
     if rate_per_s is None or arrivals is None or not arrivals.scheduled:
         return None
     issued = (arrivals.scheduled - arrivals.unissued) / arrivals.scheduled
-    keeps_up = issued >= thresholds.ACHIEVED_SHARE and lateness_of(subject) is None
+    keeps_up = issued >= (1 - thresholds.NEGLIGIBLE_SHARE) and lateness_of(subject) is None
     return Schedule(
         verdict=ScheduleVerdict.KEPT_UP if keeps_up else ScheduleVerdict.FELL_BEHIND,
         rate_per_s=rate_per_s,

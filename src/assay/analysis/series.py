@@ -19,6 +19,10 @@ from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Rows, Span, shares_inside
 from assay.events import StoppedBy
 
+OPS_EACH = 20
+"""Operations that an interval has on average: with fewer, counting alone (1 / sqrt(20)) varies it by more than a fifth, and
+neighbours are gathered."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RateSeries:
@@ -65,10 +69,10 @@ def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
 
 def series_edges(record: PhaseRecord, common: Span) -> IntArray:
     """Give the intervals that a series is made of: begin of the first, then all ends; one edge where there are none."""
-    inside = np.flatnonzero(shares_inside(record.edges_ns, common) >= thresholds.SERIES_INSIDE)
+    inside = np.flatnonzero(shares_inside(record.edges_ns, common) >= thresholds.NEARLY_ALL)
     begins, ends = record.edges_ns[inside], record.edges_ns[inside + 1]
     lengths = ends - begins
-    is_short = len(lengths) and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths))
+    is_short = len(lengths) and lengths[-1] < thresholds.NEARLY_ALL * float(np.median(lengths))
     # No more than one: a longer wait lowers the rate of the phase, and has to show.
     if is_short or (len(lengths) and _follows_its_time(int(begins[-1]), record)):
         begins, ends = begins[:-1], ends[:-1]
@@ -89,12 +93,12 @@ def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:
     if not len(series):
         return series
     mean = series.ops.sum() / len(series)
-    if not 0 < mean < thresholds.SERIES_OPS:
+    if not 0 < mean < OPS_EACH:
         return series
     # As many as the shortest series that can be judged needs stay, unless they have less than an operation each: a series of
     # zeros and ones shows no level.
     most = max(1, len(series) // thresholds.STEADY_VALUES, math.ceil(1 / mean))
-    return series.gathered(min(math.ceil(thresholds.SERIES_OPS / mean), most))
+    return series.gathered(min(math.ceil(OPS_EACH / mean), most))
 
 
 def ops_within(edges_ns: IntArray, operations: Sequence[Rows], column: str = "ops") -> IntArray:

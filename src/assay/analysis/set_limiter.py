@@ -103,7 +103,7 @@ def _ceiling(at: Observed) -> Conclusion | None:
 def _nearly_all(moved: float | None, ceilings: Sequence[SaidRate]) -> tuple[float, SaidRate] | None:
     """Give what was moved and the first ceiling that it is near; far beyond one, something else is meant by it."""
     for most in ceilings if moved is not None else ():
-        if thresholds.CEILING_SHARE <= (moved or 0.0) / most.bytes_per_s <= thresholds.BEYOND_LINK:
+        if thresholds.CEILING_SHARE <= (moved or 0.0) / most.bytes_per_s <= (1 + thresholds.NOTABLE_SHARE):
             return moved or 0.0, most
     return None
 
@@ -155,7 +155,7 @@ def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
 def _confidence(of_those: Sequence[Confidence], share: float) -> Confidence:
     ranks = sorted(_RISING.index(one) for one in of_those)
     rank = ranks[(len(ranks) - 1) // 2]
-    return _RISING[min(rank, len(_RISING) - 1 if share > thresholds.AGREED_SHARE else 1)]
+    return _RISING[min(rank, len(_RISING) - 1 if share > thresholds.NEARLY_ALL else 1)]
 
 
 def _counts(said: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:

@@ -21,6 +21,9 @@ from assay.plan import Phase, Plan
 from assay.plan.walk import job_ops
 from assay.verdicts import SteadyVerdict
 
+_LOOK_AGAIN, _STEADY_ENOUGH = 0.25, 0.80
+"""Of the asked time: after which a phase that is not steady is assessed again, and for which it has to have been steady."""
+
 
 class Settling:
     """Follows the phases of one run."""
@@ -69,7 +72,7 @@ class Settling:
         if all(self._has_settled(job.name, phase.stop.seconds) for job in phase.jobs):
             self._next_s = float("inf")
             return events.EndPhase(phase_index=self._index)
-        self._next_s = passed_s + thresholds.LOOK_AGAIN * phase.stop.seconds
+        self._next_s = passed_s + _LOOK_AGAIN * phase.stop.seconds
         return None
 
     def _has_settled(self, job: str, seconds: float) -> bool:
@@ -78,7 +81,7 @@ class Settling:
         found = judge(series.rates, unit=series.unit)
         if found.verdict is not SteadyVerdict.STEADY or found.last is None:
             return False
-        enough_s = max(thresholds.STEADY_ENOUGH * seconds, thresholds.SHORT_WINDOW_S)
+        enough_s = max(_STEADY_ENOUGH * seconds, thresholds.SHORT_WINDOW_S)
         if series.span(found.last.begin, found.last.end).seconds <= enough_s:
             return False
         rate = mean_interval(series.rates[found.last.begin :])

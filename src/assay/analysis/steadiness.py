@@ -21,10 +21,13 @@ from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import Span
 from assay.analysis.series import RateSeries, series_of
 from assay.analysis.statistics.mean import MeanInterval, mean_interval
-from assay.analysis.statistics.steady import Steadiness, judge
+from assay.analysis.statistics.steady import BATCHES, Steadiness, judge
 from assay.analysis.window import Window
 from assay.plan import Job
 from assay.verdicts import SteadyVerdict
+
+_HALVES_ERRORS = 1.31
+"""Times a 95 % interval is a 99 % interval (2.576 / 1.960)."""
 
 _BY_TIME = frozenset({events.StoppedBy.TIME, events.StoppedBy.STEADY})
 
@@ -47,7 +50,7 @@ class JobSteadiness:
     def drift(self) -> float:
         """By which share the last fifth of the series is above or below the first, or its last level ends where it began."""
         rates = self.series.rates
-        fifth = max(1, len(rates) // thresholds.STEADY_BATCHES)
+        fifth = max(1, len(rates) // BATCHES)
         first, last = float(rates[:fifth].mean()), float(rates[-fifth:].mean())
         return max(last / first - 1 if first > 0 else 0.0, self.found.trend or 0.0, key=abs)
 
@@ -58,7 +61,7 @@ class JobSteadiness:
             return None
         first, second = self.halves
         change = (second.mean - first.mean) / self.rate.mean
-        by_chance = thresholds.HALVES_ERRORS * math.hypot(first.half_width, second.half_width) / self.rate.mean
+        by_chance = _HALVES_ERRORS * math.hypot(first.half_width, second.half_width) / self.rate.mean
         return change if abs(change) > max(by_chance, thresholds.SAME_LEVEL) else None
 
 

@@ -11,17 +11,17 @@ from assay.analysis import thresholds
 from assay.verdicts import Bottleneck
 
 OF_LIMITER: Mapping[Bottleneck, tuple[str, ...]] = {
-    Bottleneck.OFFERED_LOAD: ("ACHIEVED_SHARE", "LATE_SHARE", "MOST_OF_IT"),
-    Bottleneck.THROTTLE_CPU: ("THROTTLED_SHARE",),
-    Bottleneck.THROTTLE_IO: ("LIMIT_SHARE", "MOST_OF_IT", "LITTLE"),
+    Bottleneck.OFFERED_LOAD: ("NEGLIGIBLE_SHARE", "MOST_OF_IT"),
+    Bottleneck.THROTTLE_CPU: ("SMALL_SHARE",),
+    Bottleneck.THROTTLE_IO: ("SMALL_SHARE", "MOST_OF_IT", "NOTABLE_SHARE"),
     Bottleneck.CLIENT_CPU_SINGLE: ("BUSY_SHARE", "MOST_OF_IT", "USER_SHARE", "CACHED_SHARE"),
-    Bottleneck.CLIENT_CPU_ALL: ("OWN_CPU_SHARE", "USER_SHARE", "CACHED_SHARE"),
-    Bottleneck.CPU_CONTENTION: ("MOST_OF_IT", "BUSY_SHARE", "STEAL_SHARE"),
+    Bottleneck.CLIENT_CPU_ALL: ("BUSY_SHARE", "USER_SHARE", "CACHED_SHARE"),
+    Bottleneck.CPU_CONTENTION: ("MOST_OF_IT", "BUSY_SHARE", "SMALL_SHARE"),
     Bottleneck.NETWORK_BANDWIDTH: ("CEILING_SHARE",),
-    Bottleneck.WRITEBACK_DEVICE: ("DIRTY_SHARE", "BUSY_SHARE", "WRITEBACK_NEARLY"),
+    Bottleneck.WRITEBACK_DEVICE: ("BUSY_SHARE", "MOST_OF_IT", "GROWS"),
     Bottleneck.DEVICE_THROUGHPUT: ("CEILING_SHARE",),
     Bottleneck.DEVICE_SATURATED: ("MOST_OF_IT", "QUEUED_TIMES", "STAYS"),
-    Bottleneck.OPERATION_LATENCY: ("LITTLE", "MOST_OF_IT", "GROWS", "STAYS"),
+    Bottleneck.OPERATION_LATENCY: ("NOTABLE_SHARE", "MOST_OF_IT", "GROWS", "STAYS"),
 }
 """What the rule of each limiter turns on; those without a rule turn on nothing."""
 

@@ -39,6 +39,11 @@ from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.work_times import workers_at_work
 from assay.plan import Job, Open, OpenShare
 
+_SUM_OUTSIDE = 0.0005
+"""A sum over clients may reach so far beyond their common time at each end, as a share of the span: what its digits show."""
+_GRID_TOLERANCE = 0.01
+"""A tick may miss its place on the grid by this share of the sample interval."""
+
 
 @dataclasses.dataclass(frozen=True)
 class AtWork:
@@ -87,12 +92,12 @@ class Window:
     @property
     def is_resolved(self) -> bool:
         """Whether what was sampled is of the window: a counter's samples must not enclose much else."""
-        return self.counted.share_of(self.span) >= thresholds.SAMPLED_SHARE
+        return self.counted.share_of(self.span) >= thresholds.NEARLY_ALL
 
 
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     """Find the window of a phase."""
-    tolerance_ns = int(thresholds.GRID_TOLERANCE * sample_interval_s * NS_PER_S)
+    tolerance_ns = int(_GRID_TOLERANCE * sample_interval_s * NS_PER_S)
     work = _work_of_workers(record)
     if not work:
         return Window(record.whole, record.whole) if record.finished else _cut_window(record, tolerance_ns)
@@ -114,8 +119,8 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     )
     whole_from, outside_ns = thresholds.OVERLAP_WHOLE, tolerance_ns
     if record.is_sum_of_clients:
-        whole_from = 1 - 2 * thresholds.SUM_OUTSIDE
-        outside_ns = int(thresholds.SUM_OUTSIDE * span.seconds * NS_PER_S)
+        whole_from = 1 - 2 * _SUM_OUTSIDE
+        outside_ns = int(_SUM_OUTSIDE * span.seconds * NS_PER_S)
     if overlap < whole_from and (inside := _where_all_counted(record, _inside(record, at_work.common, outside_ns))):
         counted = Span(inside[0].begin_ns, inside[-1].end_ns)
         return Window(Span(counted.begin_ns, min(counted.end_ns, end_ns)), counted, at_work, is_trimmed=True)

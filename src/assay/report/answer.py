@@ -27,7 +27,8 @@ _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
 _MOST_LIMITS, _MOST_REASONS = 4, 2
 """Most limiters and reasons that are named; a reason is printed with its cure."""
-_MEMORY_RUN = "memory-run"
+_MEMORY_RUN = "from-memory"
+"""Of a whole run, and not of a result."""
 
 
 def answer(document: Document, load: str, *, columns: int | None = 80, has_numbers: bool = True) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.results import STREAMING_BYTES_PER_OP, Cache, Efficiency, LatencyNs, Result, moves_data
 from assay.units import ABSENT, MIB, format_joules, format_ns, format_number, format_percent
 
-_WIDE = "wide-percentile"
+_WIDE = "wide-interval"
 _SAME = 0.99
 """Of a rate, from where on one with a flush is the same for a reader."""
 

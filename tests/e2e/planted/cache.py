@@ -175,8 +175,9 @@ CASES = (
         plant=cached_backing,
         parameters=({"job": RANDOM_READ}, {"job": f"workers = 2\n{RANDOM_READ}"}),
         expected=Expected(
-            found=frozenset({"backing-file-cached"}),
-            found_from="weak",
+            found=frozenset({"from-memory"}),
+            found_from="warning",
+            found_text="backing file is in the page cache",
             measures=_CACHED | {"mixed"},
             trust=frozenset({"weak", "no"}),
         ),
@@ -186,7 +187,11 @@ CASES = (
         plant=not_direct,
         parameters=({}, {"size": "32MiB"}),
         expected=Expected(
-            found=frozenset({"direct-not-honoured"}), measures=_CACHED | {"mixed"}, trust=frozenset({"weak", "no"})
+            found=frozenset({"from-memory"}),
+            found_from="warning",
+            found_text="O_DIRECT",
+            measures=_CACHED | {"mixed"},
+            trust=frozenset({"weak", "no"}),
         ),
     ),
     Case(

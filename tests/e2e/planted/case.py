@@ -15,7 +15,7 @@ from typing import Any
 from e2e.processes import Running
 
 SEVERITIES = ("note", "weak", "warning", "invalid")
-OF_ITS_LENGTH = frozenset({"small-sample", "too-short", "wide-interval", "wide-percentile"})
+OF_ITS_LENGTH = frozenset({"small-sample", "wide-interval"})
 """What is said of a run that is merely short, as those of the lab are."""
 
 STORAGE = frozenset({"storage", "virtual_disk"})

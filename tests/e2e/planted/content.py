@@ -13,7 +13,7 @@ from testbed.host import command, need_tools
 from testbed.nbd import nbd_delay_device, nbd_rate_device
 
 _KEPT = 'keep = true\nreuse = "{reuse}"'
-_NEVER_WRITTEN = frozenset({"unwritten-blocks", "holes"})
+_NEVER_WRITTEN = frozenset({"holes"})
 OF_THE_FILE_SYSTEM = frozenset({"client_cpu", "page_cache", "mixed"})
 
 

@@ -146,7 +146,7 @@ CASES = (
             {"per_s": 100, "pace": "limit = {{ ops_per_s = {per_s} }}", "tired_ms": 6, "share": 0.8, "seconds": 10},
         ),
         expected=Expected(
-            found=frozenset({"late-shift", "other-levels"}), found_from="weak", trust=frozenset({"weak", "no"})
+            found=frozenset({"not-steady", "earlier-levels"}), found_from="weak", trust=frozenset({"weak", "no"})
         ),
     ),
     Case(
@@ -175,8 +175,6 @@ CASES = (
             {"late_s": 1.0, "seconds": 3},
             {"late_s": 4.0, "seconds": 6},
         ),
-        expected=Expected(
-            found=frozenset({"sum-invalid", "start-skew"}), found_from="weak", trust=frozenset({"weak", "no"})
-        ),
+        expected=Expected(found=frozenset({"workers-apart"}), found_from="weak", trust=frozenset({"weak", "no"})),
     ),
 )

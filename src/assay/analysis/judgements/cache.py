@@ -1,4 +1,4 @@
-"""Was the page cache in the state that the phase wanted, and is this a number of storage?"""
+"""Report whether memory answered instead of the storage, and whether the page cache was in the requested state."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +10,9 @@ from assay.analysis.hit import UNKNOWN
 from assay.plan import CacheCondition
 from assay.results import Finding
 from assay.units import format_number, format_percent, format_seconds
+
+_OTHER_DIRECTORY = "Measure a directory on the storage that you mean."
+_COUNTERS = "Use direct I/O, or a kernel with cachestat (6.5 or later)."
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -27,10 +30,8 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _memory(case: Case) -> Finding:
-    text = f"{case.subject.file_system} keeps its data in memory: this number is not one of storage."
-    return findings.weak(
-        "memory-file-system", text, "Measure a directory on the storage that is meant.", brief="file system in memory"
-    )
+    text = f"{case.subject.file_system} keeps its data in memory: the number is of memory, not of storage."
+    return findings.weak("from-memory", text, _OTHER_DIRECTORY, brief="file system in memory")
 
 
 def _undecided(case: Case) -> Iterator[Finding]:
@@ -39,11 +40,9 @@ def _undecided(case: Case) -> Iterator[Finding]:
     if hit.value is None or hit.verdict != UNKNOWN or hit.bounds is None:
         return
     low, high = (f"{100 * share:.0f} %" for share in hit.bounds)
-    text = (
-        f"Between {low} and {high} of the bytes read in the window came from this machine's memory: no count is closer."
-    )
+    text = f"Between {low} and {high} of the bytes read in the window came from this machine's memory; no counter is closer."
     cure = "Run longer, or use direct I/O."
-    yield findings.weak("hit-ratio-unknown", text, cure, brief="memory's part is not known")
+    yield findings.weak("hit-ratio-uncertain", text, cure, brief="hit ratio unknown")
 
 
 def _wanted(case: Case) -> tuple[Finding, ...]:
@@ -54,29 +53,30 @@ def _wanted(case: Case) -> tuple[Finding, ...]:
     is_of_storage, share = hit.verdict == "storage", hit.words
     if wanted is CacheCondition.COLD and not is_of_storage:
         if case.subject.is_memory:
-            text = f"Cold reads were wanted, but {case.subject.file_system} is memory."
-            return (findings.warning("not-cold", text, "Measure a directory on the storage that is meant."),)
-        text = f"Cold reads were wanted, but {share} came from memory."
+            text = f"The load requests a cold cache, but {case.subject.file_system} keeps its data in memory."
+            return (findings.warning("cache-state", text, _OTHER_DIRECTORY, brief="not cold"),)
+        text = f"The load requests a cold cache, but {share} came from memory."
         cure = "Use direct I/O, a set larger than memory, or read each byte once (wrap = false)."
-        return (findings.warning("not-cold", text, cure),)
+        return (findings.warning("cache-state", text, cure, brief="not cold"),)
     if wanted is CacheCondition.WARM and hit.verdict != "cache":
-        text = f"Warm reads were wanted, but only {share} came from memory."
-        return (findings.warning("not-warm", text, "Use a set that fits in memory, and no direct I/O."),)
+        text = f"The load requests a warm cache, but only {share} came from memory."
+        cure = "Use a set that fits in memory, and no direct I/O."
+        return (findings.warning("cache-state", text, cure, brief="not warm"),)
     if case.subject.is_direct and wanted is not CacheCondition.WARM and not is_of_storage:
-        text = f"The files were open with O_DIRECT, but {share} came from memory."
-        cure = "The file system ignores the flag: use a set larger than memory."
-        return (findings.warning("direct-not-honoured", text, cure),)
+        text = f"The files were open with O_DIRECT, but {share} came from memory: the file system ignores the flag."
+        cure = "Use a set larger than memory, or another file system."
+        return (findings.warning("from-memory", text, cure, brief="O_DIRECT ignored"),)
     return ()
 
 
 def _from_memory(case: Case) -> tuple[Finding, ...]:
-    """Say that nobody asked for what memory delivered."""
+    """Report what memory delivered without a request for a warm cache."""
     hit, wanted = case.hit, case.record.phase.cache
     if hit.verdict in {UNKNOWN, "storage"} or case.subject.is_memory or wanted is CacheCondition.WARM:
         return ()
-    text = f"{hit.words} came from this machine's memory: the number is not one of storage alone."
+    text = f"{hit.words} came from this machine's memory: the number is not of storage alone."
     cure = (
-        "Want a cold cache (cache = cold), use direct I/O or a set of twice the RAM; or say that a warm one is meant."
+        "Request a cold cache (cache = cold), direct I/O or a set of twice the RAM; or a warm cache if you mean that."
     )
     return (
         findings.weak("from-memory", text, cure, brief=f"{100 * (hit.value or 0):.0f} % from memory", effect=hit.value),
@@ -84,7 +84,7 @@ def _from_memory(case: Case) -> tuple[Finding, ...]:
 
 
 def _unchecked(wanted: CacheCondition, case: Case) -> tuple[Finding, ...]:
-    """Say that a wanted state was not verified; where the set was seen to be out of the cache, a cold start was."""
+    """Report a requested state that no counter verifies; a set that was out of the cache verifies a cold start."""
     if wanted is CacheCondition.AS_IS or case.subject.is_direct:
         return ()
     before = resident_share(case.subject, events.Moment.BEFORE)
@@ -92,19 +92,19 @@ def _unchecked(wanted: CacheCondition, case: Case) -> tuple[Finding, ...]:
         return ()
     if wanted is CacheCondition.WARM and before is not None and before >= thresholds.CACHE_HIT:
         return ()
-    text = f"A {wanted.value} cache was wanted; nothing here can tell whether it was."
-    return (findings.warning("cache-unverified", text, "Use direct I/O, or a kernel with cachestat (6.5 or later)."),)
+    text = f"The load requests a {wanted.value} cache, but no counter here shows whether it was."
+    return (findings.warning("cache-state", text, _COUNTERS, brief="cache state not verified"),)
 
 
 def _absorbed(case: Case) -> Finding:
     if case.device_bytes is None or not case.app_bytes:
-        share = "how much of it the device wrote meanwhile is not known"
+        share = "how much the device wrote meanwhile is not known"
     else:
         share = f"the device wrote {100 * case.device_bytes / case.app_bytes:.0f} % of the bytes meanwhile"
         if case.device_bytes > case.app_bytes:
             share += " (earlier writes, the journal or other programs among them)"
-    what = "write" if case.operation.direction == "write" else "change"
-    text = f"A {what} counts as done when this machine's memory has it; {share}."
+    what = "writes" if case.operation.direction == "write" else "changes"
+    text = f"This machine's memory took the {what}, and no flush is in the time: {share}."
     committed = case.committed
     kept = case.committed_share
     if committed and kept is not None:
@@ -114,19 +114,23 @@ def _absorbed(case: Case) -> Finding:
         )
         if committed.stored_share < 1:
             text += (
-                f" Only {format_percent(committed.stored_share)} % of what was written came so far: the rest was written"
-                " over in memory."
+                f" Only {format_percent(committed.stored_share)} % of the data reached it: the rest was overwritten in"
+                " memory."
             )
     cure = "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."
-    # Of names alone the rate is the whole of it; of data the latency is memory's all the same.
-    if kept is not None and kept >= thresholds.COMMITTED_SHARE and case.operation.direction != "write":
+    # For names the rate is all there is; for data the latency is still that of memory.
+    if kept is not None and kept >= thresholds.NEARLY_ALL and case.operation.direction != "write":
         return findings.note("absorbed", text, cure, effect=1 - kept)
     effect = None if kept is None else 1 - kept
     return findings.weak("absorbed", text, cure, brief="memory took it", effect=effect)
 
 
 def _through_server(case: Case) -> Iterator[Finding]:
-    """Say that a flush was answered by something that is not a device of this machine."""
+    """Report flushes that no device of this machine answered."""
     if case.reaches_device and case.subject.devices is None and not case.subject.touches_memory:
-        text = f"Behind {case.subject.file_system} something else says when data is safe; what it keeps in memory is unseen."
-        yield findings.note("server-unseen", text, "Look at the server's own counters.")
+        text = (
+            f"A server or program behind {case.subject.file_system} answers the flushes; no counter here shows what it keeps"
+            " in memory."
+        )
+        cure = "Look at the server's own counters, and whether it acknowledges before it writes."
+        yield findings.note("remote-cache", text, cure)

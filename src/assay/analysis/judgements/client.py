@@ -28,7 +28,7 @@ def judge(case: Case) -> Iterable[Finding]:
     use = cpu_use(case.run, case.record, case.window, case.job)
     delay = greatest_run_delay(case.uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
-        is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
+        is_throttled = throttled_share(case.record, case.window) >= thresholds.SMALL_SHARE
         found.append(_of_quota(delay) if is_throttled else _run_delay(delay, use, use.held_up(case.uses)))
     elif use.machine and use.programs is not None and use.is_crowded:
         text = f"No CPU was free: {use}. Latencies can include waiting for a CPU."
@@ -36,7 +36,7 @@ def judge(case: Case) -> Iterable[Finding]:
         effect = use.programs / use.machine
         found.append(findings.weak("cpu-contention", text, cure, brief="no CPU was free", effect=effect))
     steal = steal_share(case.record, case.window)
-    if steal is not None and steal > thresholds.STEAL_SHARE:
+    if steal is not None and steal > thresholds.SMALL_SHARE:
         text = (
             f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others. Latencies include waiting for a"
             " CPU."

@@ -28,7 +28,7 @@ def _skew(at: SumCase) -> Iterator[Finding]:
     skew_ns = late_ns[last] - late_ns[first]
     seconds = at.case.record.whole.seconds
     share = skew_ns / NS_PER_S / seconds if seconds > 0 else 0.0
-    if share <= thresholds.SKEW_SHARE:
+    if share <= thresholds.NEGLIGIBLE_SHARE:
         return
     bound_ns = at.phase.clients[first].shift.bound_ns + at.phase.clients[last].shift.bound_ns
     text = (
@@ -47,7 +47,7 @@ def _clocks(at: SumCase) -> Iterator[Finding]:
     bound_ns = {name: one.shift.bound_ns for name, one in at.phase.clients.items()}
     worst = max(bound_ns, key=bound_ns.__getitem__)
     bound_s = bound_ns[worst] / NS_PER_S
-    if bound_s <= thresholds.CLOCK_OF_INTERVAL * at.case.run.plan.sample_interval_s:
+    if bound_s <= thresholds.NOTABLE_SHARE * at.case.run.plan.sample_interval_s:
         return
     text = (
         f"The clock of {worst} is known to within ± {format_seconds(bound_s)} only, more than a tenth of an interval:"
@@ -55,7 +55,7 @@ def _clocks(at: SumCase) -> Iterator[Finding]:
     )
     cure = "Use a network with a shorter round trip to the clients, or a longer sample_interval."
     share = 2 * bound_s / at.case.seconds if at.case.seconds > 0 else 1.0
-    if share > thresholds.SKEW_SHARE:
+    if share > thresholds.NEGLIGIBLE_SHARE:
         yield findings.warning("clients-apart", text, cure, brief="clocks are uncertain", effect=min(1.0, share))
     else:
         yield findings.weak("clients-apart", text, cure, brief="clocks are uncertain", effect=share)

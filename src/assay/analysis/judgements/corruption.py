@@ -11,14 +11,14 @@ from assay.results import Finding
 
 _WORDS = {
     CorruptionKind.WRONG_DATA: "hold bytes that were never written",
-    CorruptionKind.STALE: "are older than the last write that was acknowledged",
+    CorruptionKind.STALE: "are older than the last acknowledged write",
     CorruptionKind.TORN: "hold parts of different writes",
     CorruptionKind.MISPLACED: "belong to another offset or file",
     CorruptionKind.NEVER_WRITTEN: "are zeros although they were written",
 }
 _CURE = (
-    "The storage, or something between, lost or damaged data, unless somebody else wrote to these files. Keep them and "
-    "the run; each bad block (the first 100) is named in the run's warnings."
+    "Keep the files and the run; check controller, cable, memory and file system. The run's warnings name each bad block"
+    " (the first 100)."
 )
 
 
@@ -36,10 +36,11 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
         found += _findings(event.corruption, f"Verifying set '{event.set}' found")
         if not event.generations_known:
             text = (
-                f"Set '{event.set}' was verified without its history of writes (the machine was restarted since, or the "
-                "table beside the set is missing): stale blocks could not be told."
+                f"Set '{event.set}' was verified without its write history (after a restart, or because the table beside"
+                " the set is missing): stale blocks were not detected."
             )
-            found.append(findings.note("generations-unknown", text))
+            cure = "Lay the set out anew, so that stale blocks are detected again."
+            found.append(findings.note("generations-unknown", text, cure))
     return tuple(found)
 
 
@@ -48,7 +49,7 @@ def _findings(items: Iterable[events.Corruption], who: str) -> tuple[Finding, ..
         findings.invalid(
             "corruption",
             f"{who} {item.blocks} blocks of 4 KiB that {_WORDS[item.kind]} ({item.kind.value}); the first is at byte "
-            f"{item.offset_bytes} of {item.path}.",
+            f"{item.offset_bytes} of {item.path}. The storage lost or damaged data, unless another program wrote there.",
             _CURE,
         )
         for item in items

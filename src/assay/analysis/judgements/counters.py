@@ -51,8 +51,8 @@ def _reads(case: Case) -> tuple[Finding, ...]:
 def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tuple[Finding, ...]:
     difference = delivered - fetched
     largest = max(delivered, fetched)
-    is_small = abs(difference) <= thresholds.DEVICE_MISMATCH * largest
-    if is_small or abs(difference) <= thresholds.FOREIGN_SHARE * read_bytes:
+    is_small = abs(difference) <= thresholds.COUNTERS_APART * largest
+    if is_small or abs(difference) <= thresholds.SMALL_SHARE * read_bytes:
         return ()
     if difference > 0:
         return ()
@@ -63,10 +63,10 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tup
 
 
 def _write(device: str, ratio: float) -> tuple[Finding, ...]:
-    if ratio > 1 + thresholds.DEVICE_MISMATCH:
+    if ratio > 1 + thresholds.COUNTERS_APART:
         text = f"{device} wrote {ratio:.2f} bytes for each byte written (journal, copy on write, or other programs)."
         return (findings.note("second-counter", text),)
-    if ratio < 1 - thresholds.DEVICE_MISMATCH:
+    if ratio < 1 - thresholds.COUNTERS_APART:
         text = f"{device} wrote {ratio:.2f} bytes for each byte that the load wrote through. A layer between kept the rest."
         cure = "Look for compression, deduplication, or another device below the file system."
         return (findings.note("second-counter", text, cure),)

@@ -1,4 +1,4 @@
-"""Was the data such that storage had to work for it?"""
+"""Report data that storage need not read or write in full."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def _is_unwritten(case: Case, file_set: plan.FileSet) -> bool:
 
 
 def _size(case: Case) -> Iterable[Finding]:
-    """Say so when buffered reads may have come from memory."""
+    """Report a set that is small enough for memory."""
     hello = case.run.first(events.Hello)
     size_bytes = sum(case.run.set_bytes(name) or 0 for name in case.operation.sets)
     is_buffered = case.cache.condition != "direct"
@@ -36,22 +36,26 @@ def _size(case: Case) -> Iterable[Finding]:
     if times >= thresholds.SET_TO_RAM:
         return ()
     text = f"The data set is {times:.2g} times this machine's RAM, so buffered reads can come from memory."
-    return (findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out."),)
+    return (
+        findings.note("from-memory", text, "See the hit ratio for whether they did; a set of 2x RAM rules it out."),
+    )
 
 
 def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:
     operation = case.operation
     if _is_unwritten(case, file_set):
-        text = f"Set '{file_set.name}' was allocated but never written: the file system answers such reads itself."
-        return [findings.warning("unwritten-blocks", text, "Lay the set out with allocate = write.")]
+        text = (
+            f"Set '{file_set.name}' was allocated but never written: the file system answers its reads, not the device."
+        )
+        return [findings.warning("holes", text, "Lay the set out with allocate = write.", brief="blocks never written")]
     content = file_set.content
     if operation.direction and content.zeros:
-        text = f"Set '{file_set.name}' holds nothing but zeroes: storage may keep none of them, and move none."
+        text = f"Set '{file_set.name}' holds nothing but zeroes: storage may store and move none of them."
         return [findings.note("reducible-content", text)]
     if operation.direction and (content.compress_ratio > 1 or content.dedupe_ratio > 1):
         text = (
             f"Set '{file_set.name}' compresses {content.compress_ratio:g} : 1 and deduplicates"
-            f" {content.dedupe_ratio:g} : 1; storage that does either moves fewer bytes."
+            f" {content.dedupe_ratio:g} : 1: storage that does either moves fewer bytes than the number shows."
         )
         return [findings.note("reducible-content", text)]
     return []

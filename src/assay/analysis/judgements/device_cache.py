@@ -30,19 +30,20 @@ def judge(case: Case) -> Iterable[Finding]:
 
 def _unflushed(case: Case) -> Finding:
     names, committed, kept = ", ".join(case.unflushed_caches), case.committed, case.committed_share
-    text = f"{names} may keep in a volatile cache what no flush follows, and no write waited for one"
-    cure = "Write with O_DSYNC or a flush in the loop, or more than any cache below holds, and flush after it (step `sync`)."
+    has = "has" if len(case.unflushed_caches) == 1 else "have"
+    text = f"{names} {has} a volatile write cache and these writes were not flushed: a power failure could lose them"
+    cure = "Write with O_DSYNC or a flush in the loop; or write more than the cache holds, then flush (step `sync`)."
     if committed is None or kept is None:
-        text += ": what of it was on the medium at the end is not known."
+        text += "."
         return findings.weak("device-cache", text, cure, brief="a device's cache may have it")
     text += (
-        f". By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, it had"
-        f" {format_number(committed.iops)} a second, {100 * kept:.0f} % of the rate before."
+        f". With the flush of {format_seconds(committed.flush_seconds)} after the phase, the rate is"
+        f" {format_number(committed.iops)}/s, {100 * kept:.0f} % of the one without."
     )
-    if kept >= thresholds.COMMITTED_SHARE and not case.subject.is_on_a_host:
+    if kept >= thresholds.NEARLY_ALL and not case.subject.is_on_a_host:
         return findings.note("device-cache", text, effect=max(0.0, 1 - kept))
-    if kept >= thresholds.COMMITTED_SHARE:
-        text += " But this is a virtual machine: its host answers the flush, and the host's memory may have taken all of it."
+    if kept >= thresholds.NEARLY_ALL:
+        text += " This is a virtual machine: its host answers the flush, perhaps from its own memory."
         return findings.weak(
             "device-cache", text, cure, brief="its host's memory may have it", effect=max(0.0, 1 - kept)
         )
@@ -55,14 +56,14 @@ def _too_fast(case: Case) -> Iterator[Finding]:
         return
     write_s = case.latency_ns.mean / NS_PER_S
     read_s = max(_random_reads_s(case), default=0.0)
-    if read_s < thresholds.MECHANICAL_READ_S or write_s >= thresholds.DURABLE_TO_READ * read_s:
+    if read_s < thresholds.MECHANICAL_READ_S or write_s >= thresholds.NOTABLE_SHARE * read_s:
         return
     text = (
-        f"A durable write took {format_seconds(write_s)} and a random read of the same storage {format_seconds(read_s)}: a"
-        " cache of the device took it. With a battery that is safe until it is full, without one it goes with the power."
+        f"A durable write took {format_seconds(write_s)}, a random read of the same storage {format_seconds(read_s)}: a"
+        " cache of the device took the writes. A power failure could lose them, unless it has a battery."
     )
-    cure = "Ask for the cache's battery or capacitors, and run longer than it takes to fill it."
-    yield findings.weak("flush-faster-than-read", text, cure, brief="a device's cache took it")
+    cure = "Check for a battery or capacitors, and run for longer than it takes to fill the cache."
+    yield findings.weak("device-cache", text, cure, brief="a device's cache took it")
 
 
 def _random_reads_s(case: Case) -> Iterator[float]:

@@ -29,7 +29,7 @@ def judge(case: Case) -> Iterable[Finding]:
         for name in ("discard_ns", "discard_bytes")
     )
     share = min(1.0, taken_ns / (span.seconds * NS_PER_S))
-    if share < thresholds.DISCARD_SHARE:
+    if share < thresholds.NOTABLE_SHARE:
         return
     text = (
         f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems freed"

@@ -45,10 +45,13 @@ def _uneven(case: Case) -> list[Finding]:
     ends = record.workers_at(job.name).values()
     counted = "bytes" if any(row["bytes"] for row in ends) else "ops"
     done = [row[counted] for row in ends]
-    if not done or min(done) >= thresholds.EVEN_SHARE * max(done):
+    if not done or min(done) >= thresholds.NEARLY_ALL * max(done):
         return []
     share = 100 * min(done) / max(done)
-    text = f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work."
+    text = (
+        f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work. The load"
+        " is not the one that its settings describe."
+    )
     cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
     return [findings.invalid("uneven-workers", text, cure)]
 
@@ -75,8 +78,8 @@ def _unfair(case: Case) -> list[Finding]:
         return []
     share = min(done) / max(done)
     text = (
-        f"In the same time the slowest of {len(done)} workers did {100 * share:.0f} % of what the fastest did: the sum hides"
-        " that they do not get the same."
+        f"In the same time the slowest of {len(done)} workers did {100 * share:.0f} % of what the fastest did. The sum is"
+        " valid, but a worker is not its share of it."
     )
     return [
         findings.note("uneven-workers", text, "Look for what only some of them use, such as one slow disk of several.")

@@ -41,7 +41,7 @@ def _with_company(case: Case) -> Iterator[Company]:
     """Find the devices that did enough for others to change a number."""
     own = on_own_devices(case, however_idle=_is_held_by_somebody(case))
     for company in (*([own] if own else []), *on_devices_below(case)):
-        if company.is_noticeable and company.shares[1] > thresholds.FOREIGN_SHARE_WEAK:
+        if company.is_noticeable and company.shares[1] > thresholds.NOTABLE_SHARE:
             yield company
 
 
@@ -55,7 +55,7 @@ def _earlier_writes(case: Case, company: Company) -> Finding | None:
     """Name what was dirty in memory when the window began, if it is most of what others wrote; write-back flushes little."""
     written, flushes = company.parts["write"], company.parts["flush"]
     dirty = _dirty_before(case)
-    is_flushed = (flushes.requests or 0.0) > thresholds.WRITE_BACK_FLUSHES * (written.requests or 0.0)
+    is_flushed = (flushes.requests or 0.0) > thresholds.NOTABLE_SHARE * (written.requests or 0.0)
     is_most = written.bytes >= thresholds.MOST_OF_IT * company.bytes and dirty >= thresholds.MOST_OF_IT * written.bytes
     if not is_most or is_flushed or company.above:
         return None
@@ -83,7 +83,7 @@ def _amount(company: Company) -> str:
 
 
 def _graded(company: Company) -> Callable[..., Finding]:
-    return findings.warning if company.shares[0] > thresholds.FOREIGN_SHARE_NO else findings.weak
+    return findings.warning if company.shares[0] > thresholds.MOST_OF_IT else findings.weak
 
 
 def _is_held_by_somebody(case: Case) -> bool:
@@ -111,14 +111,14 @@ def _within_limit(case: Case) -> Finding | None:
     if requests is not None and requests[0] > share * requests[1]:
         theirs, total = requests
         share, said = theirs / total, f"{total:,.0f} {used.limit.direction}s of the control group, {theirs:,.0f}"
-    if share <= thresholds.FOREIGN_SHARE_WEAK:
+    if share <= thresholds.NOTABLE_SHARE:
         return None
     text = (
         f"Of the {said} ({100 * share:.0f} %) were not this load's in the window. Other programs share the limit"
         f" {used.limit}."
     )
     cure = "Find what else runs in the control group, or run in one with a limit of its own."
-    judged = findings.warning if share > thresholds.FOREIGN_SHARE_NO else findings.weak
+    judged = findings.warning if share > thresholds.MOST_OF_IT else findings.weak
     return judged("foreign-io", text, cure, brief=f"{100 * share:.0f} % of the I/O is others'", effect=share)
 
 

@@ -91,7 +91,7 @@ def _calls(case: Case) -> Iterator[Finding]:
     # A call that fails is a call, too.
     done = sum(use.ops for use in case.uses) + case.subject.rows.total("errors", case.window.counted)
     counted = sum(count or 0 for count in calls)
-    if None in calls or not done or abs(counted - done) <= thresholds.CALLS_APART * done + thresholds.FEW_OPS:
+    if None in calls or not done or abs(counted - done) <= thresholds.SMALL_SHARE * done + thresholds.FEW_OPS:
         return
     text = f"The kernel counted {counted:,} calls that read or wrote for {done:,} operations: one of the two is wrong."
     cure = "Keep the run and report it."

@@ -71,12 +71,12 @@ def _finding(
     if not inside:
         text += " That was outside the window, and no result includes it."
         timed = _timed(case.record)
-        if share * _long_s(pauses, timed) <= thresholds.PAUSE_SHARE * timed.seconds:
+        if share * _long_s(pauses, timed) <= thresholds.NEGLIGIBLE_SHARE * timed.seconds:
             return (findings.note("client-paused", text),)
         return (findings.weak("client-paused", text, _CURE, brief="a client was paused"),)
     text += " Latencies of that time include the pause, and the rate is too low."
     part = share * _long_s(inside, case.window.counted) / case.seconds
-    judged = findings.invalid if part > thresholds.PAUSE_SHARE else findings.weak
+    judged = findings.invalid if part > thresholds.NEGLIGIBLE_SHARE else findings.weak
     return (judged("client-paused", text, _CURE, brief="a client was paused", effect=part),)
 
 

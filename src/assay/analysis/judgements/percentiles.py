@@ -34,7 +34,7 @@ def judge(case: Case) -> Iterator[Finding]:
         text, cure = f"{percentile} is {where} (95 %).", "Run longer, or use the mean."
         if percentile == "p50" and len(modes) > 1:
             text, cure = f"{several}; {text}", "Use the modes, the mean and p99, and not p50."
-        yield findings.weak("wide-percentile", text, cure, brief=f"{percentile} {where}", effect=effect)
+        yield findings.weak("wide-interval", text, cure, brief=f"{percentile} {where}", effect=effect)
     elif latencies.values.p50 is not None and _are_apart(modes) and case.hit.method != _SAID_ALREADY:
         yield findings.note("latency-modes", f"{several}: p50 is of one of them.", "Use the modes, and not p50 alone.")
 
@@ -58,10 +58,10 @@ def _first_wide(latencies: OperationLatency) -> tuple[str, str, float | None] | 
         if ends is None:
             return name, "not bounded above", None
         low_ns, high_ns = ends
-        if high_ns > thresholds.LATENCY_WIDE * low_ns:
+        if high_ns > thresholds.TAIL_LEVEL * low_ns:
             return name, f"between {format_ns(low_ns)} and {format_ns(high_ns)}", 1 - low_ns / high_ns
     return None
 
 
 def _are_apart(modes: Sequence[Mode]) -> bool:
-    return max((mode.share for mode in modes), default=1.0) <= 1 - thresholds.MODES_MATTER
+    return max((mode.share for mode in modes), default=1.0) <= 1 - thresholds.NOTABLE_SHARE

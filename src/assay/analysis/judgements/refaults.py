@@ -1,4 +1,4 @@
-"""Did memory push out what was read again later?
+"""Report reads of a set that is larger than memory keeps of it.
 
 The kernel counts pages that come back to the page cache although they left it a short while ago (`workingset_refault_file`
 of /proc/vmstat). Reads that fetch such pages are of more than memory keeps.
@@ -17,7 +17,7 @@ from assay.units import format_bytes
 
 
 def judge(case: Case) -> Iterable[Finding]:
-    """Say it of reads through the page cache."""
+    """Judge reads through the page cache."""
     hello, window = case.run.first(events.Hello), case.window.counted
     pages = case.record.counters.delta(window, "vmstat", "", "workingset_refault_file")
     fetched = grown_on_machine(case.run, case.record, window, "process_read_bytes")
@@ -25,12 +25,10 @@ def judge(case: Case) -> Iterable[Finding]:
         return
     refaulted = pages * hello.machine.page_size_bytes
     share = min(1.0, refaulted / fetched)
-    if share < thresholds.REFAULT_SHARE:
+    if share < thresholds.SMALL_SHARE:
         return
     text = (
-        f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out:"
-        " what is read is more than memory keeps of it, and the hit ratio is that of this machine's memory."
+        f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out."
+        " The hit ratio depends on this machine's memory and on the length of the run."
     )
-    yield findings.note(
-        "refaults", text, "Use direct I/O, or a set that fits in memory, for a number of one of the two."
-    )
+    yield findings.note("from-memory", text, "Use direct I/O, or a set that fits in memory.")

@@ -17,6 +17,7 @@ from assay import plan
 from assay.analysis import findings, thresholds
 from assay.analysis.arrays import FloatArray
 from assay.analysis.case import Case
+from assay.analysis.statistics.levels import MOST_VALUES, SHORTEST_PIECE
 from assay.analysis.statistics.modes import find_modes
 from assay.analysis.statistics.rank_sum import p_normal
 from assay.plan.op_rules import READS
@@ -24,6 +25,9 @@ from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_ns
 from assay.verdicts import ServedBy
+
+_BY_CHANCE = 0.01
+"""Level of the test that the reads became faster (rank sum)."""
 
 _UNSEEN = frozenset({ServedBy.VIRTUAL_DISK, ServedBy.SERVER})
 
@@ -36,7 +40,7 @@ def judge(case: Case) -> Iterable[Finding]:
         text = f"The host of this virtual machine serves {', '.join(case.subject.devices or ())}"
     else:
         text = f"A server or another program serves {case.subject.file_system}"
-    text += ": its memory may have answered these reads, which cannot be told from storage here."
+    text += ". Its memory may have answered these reads; no counter here shows it."
     cure = "Read a set larger than that memory, or look at the counters of the host or server."
     signs = tuple(_signs(case))
     if signs:
@@ -73,14 +77,14 @@ def _faster_again(case: Case) -> Iterator[str]:
     latency_ns = rows.column("latency_sum_ns")[has_ops] / ops[has_ops]
     is_first = np.cumsum(rows.column("bytes"))[has_ops] <= set_bytes
     first, again = latency_ns[is_first], latency_ns[~is_first]
-    if min(len(first), len(again)) < thresholds.SHORTEST_PIECE or not set_bytes:
+    if min(len(first), len(again)) < SHORTEST_PIECE or not set_bytes:
         return
     before, after = float(np.median(first)), float(np.median(again))
-    if before < thresholds.AGAIN_FASTER * after or p_normal(_few(first), _few(again)) > thresholds.AGAIN_BY_CHANCE:
+    if before < thresholds.MEDIAN_LEVEL * after or p_normal(_few(first), _few(again)) > _BY_CHANCE:
         return
     yield f"They took {format_ns(before)} up to when the set was read once, and {format_ns(after)} after it."
 
 
 def _few(values: FloatArray) -> list[float]:
     """Gather many values into medians of neighbours."""
-    return [float(np.median(part)) for part in np.array_split(values, min(len(values), thresholds.MOST_VALUES))]
+    return [float(np.median(part)) for part in np.array_split(values, min(len(values), MOST_VALUES))]

@@ -54,7 +54,7 @@ def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
     count = len(wires.others)
     text = f" It has {count} other{'s' if count > 1 else ''}"
     name, moved = next(iter(wires.others.items()))
-    if moved <= thresholds.OTHER_WIRE_SHARE * asked:
+    if moved <= thresholds.SMALL_SHARE * asked:
         return f"{text}."
     return (
         f"{text}, and {name} {wire_did} {format_bytes(moved)}: that may be more of the data, or the same over a bridge, so"

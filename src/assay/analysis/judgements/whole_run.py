@@ -59,17 +59,17 @@ def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding
     """Say once that memory served a whole run; where a warm cache was asked for, it is as it was to be."""
     data = [result for result in measured if result.throughput_bytes_per_s is not None]
     in_memory = [result for result in data if result.measures in _MEMORY]
-    if not data or len(in_memory) < thresholds.MEMORY_RUN * len(data):
+    if not data or len(in_memory) < thresholds.NEARLY_ALL * len(data):
         return []
     all_of = "All" if len(in_memory) == len(data) else f"{len(in_memory)} of {len(data)}"
     text = (
-        f"{all_of} numbers of data in this run are of this machine's memory: the page cache delivered what was read and took"
-        " what was written. They say nothing of the storage."
+        f"{all_of} data rates in this run are of this machine's memory: the page cache delivered the reads and took the"
+        " writes. They are not of the storage."
     )
     if all(result.cache.condition == CacheCondition.WARM.value for result in in_memory):
-        return [findings.note("memory-run", text)]
-    cure = "Use a set of twice the RAM, direct I/O, or a cold cache for reads and a flush in the time for writes."
-    return [findings.weak("memory-run", text, cure, brief="memory, not storage")]
+        return [findings.note("from-memory", text)]
+    cure = "Use direct I/O, a set of twice the RAM, or a cold cache for reads and a flush in the time for writes."
+    return [findings.weak("from-memory", text, cure, brief="memory, not storage")]
 
 
 def reason(run: RunRecord) -> Iterable[Finding]:

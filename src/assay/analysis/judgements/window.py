@@ -1,4 +1,4 @@
-"""Which part of the phase does the number come from, and did all workers share it? `analysis/window.py` finds the part."""
+"""Report where the window lies and whether all workers shared it, as `analysis/window.py` found."""
 
 from collections.abc import Iterable, Iterator
 
@@ -31,26 +31,26 @@ def judge(case: Case) -> Iterable[Finding]:
 def _unfinished(record: PhaseRecord) -> Finding:
     return findings.warning(
         "unfinished",
-        f"The run was cut {format_seconds(record.whole.seconds)} into this phase; the numbers are"
-        " from the intervals that were written before. Start skew and errors at the end are not known.",
+        f"The run ended {format_seconds(record.whole.seconds)} into this phase. The number covers the intervals recorded"
+        " before; start skew and errors at the end are not known.",
         "Run it again to the end.",
     )
 
 
 def _nothing_inside(record: PhaseRecord, at_work: AtWork | None) -> Finding:
     if at_work and at_work.overlap < thresholds.OVERLAP_WHOLE:
-        kept = "the number is from the whole span, in which some workers were missing."
+        kept = "the number covers the whole span, in which some workers were missing."
         if record.is_sum_of_clients:
             kept = "there is no sum, and each client has its own rate."
         return findings.warning(
-            "start-skew-kept",
+            "workers-apart",
             f"No whole interval lies inside the time that all workers share, so {kept}",
             "Run longer, or sample more often.",
         )
     return findings.invalid(
         "ramp-not-excluded",
         f"The ramp of {record.phase.ramp_s:g} s leaves no whole interval of a phase of"
-        f" {format_seconds(record.whole.seconds)}, so the number still contains the ramp.",
+        f" {format_seconds(record.whole.seconds)}, so the number includes the ramp.",
         "Make the phase longer than its ramp.",
     )
 
@@ -60,32 +60,33 @@ def _skew(at_work: AtWork, *, is_trimmed: bool) -> Iterator[Finding]:
         f"The workers started {format_seconds(at_work.skew_s)} and ended {format_seconds(at_work.tail_s)} apart; all were"
         f" at work for {100 * at_work.overlap:.0f} % of the time."
     )
-    counted = " Only the intervals inside that time are counted." if is_trimmed else ""
+    counted = " The number covers only the intervals inside that time." if is_trimmed else ""
     longer = "Run longer, so that start and end weigh less."
     if at_work.overlap < thresholds.OVERLAP_SUM:
         cure = "Bound the phase by time, or stop all workers when the first is done (stop.of = first)."
         if at_work.skew_s > at_work.tail_s:
             cure = "Run longer, with more to do if nothing was left; workers beyond the number of CPUs start late."
-        yield findings.invalid("sum-invalid", f"{what} A sum over workers means nothing here.", cure)
+        yield findings.invalid("workers-apart", f"{what} A sum over workers is not valid here.", cure)
     elif at_work.overlap < thresholds.OVERLAP_WHOLE:
-        yield findings.warning("start-skew", what + counted, longer)
-    elif at_work.skew_s > thresholds.SKEW_SHARE * at_work.span.seconds:
-        yield findings.note("start-skew", what + counted, longer)
+        yield findings.warning("workers-apart", what + counted, longer)
+    elif at_work.skew_s > thresholds.NEGLIGIBLE_SHARE * at_work.span.seconds:
+        yield findings.note("workers-apart", what + counted, longer)
 
 
 def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Finding]:
-    """Say what is to be said about operations that never came back."""
+    """Report operations without a result."""
     abandoned = sum(worker.abandoned for worker in finished.workers)
     if not abandoned:
         return
     whole_s = (at_work.end_ns - at_work.span.begin_ns) / NS_PER_S
-    text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
-    if at_work.silent_s > thresholds.SILENT_END_SHARE * whole_s:
+    one = f"{abandoned} operation{'s' * (abandoned != 1)}"
+    text = f"{one} had no result when the phase stopped; no rate and no latency includes them."
+    if at_work.silent_s > thresholds.SMALL_SHARE * whole_s:
         text += (
             f" A worker waited {format_seconds(at_work.silent_s)} for an operation that never completed, so the true tail is"
             " longer than shown."
         )
-        yield findings.warning("abandoned", text, "Look for a hung device or server, then run again.")
+        yield findings.warning("abandoned", text, "Look for a device or server that does not respond, then run again.")
     else:
         yield findings.note("abandoned", text)
 
@@ -94,7 +95,8 @@ def _idle(finished: events.PhaseFinished) -> Iterator[Finding]:
     idle = len(finished.workers) - len(workers_at_work(finished))
     if 0 < idle < len(finished.workers):
         yield findings.warning(
-            "idle-workers",
-            f"{idle} of {len(finished.workers)} workers completed nothing; the number is from fewer than asked for.",
+            "uneven-workers",
+            f"{idle} of {len(finished.workers)} workers completed nothing, so fewer worked than requested.",
             "Give each worker something to do: more files, or a longer phase.",
+            brief="idle workers",
         )

@@ -42,6 +42,7 @@ def gather(
     fewer, more = _beside(subject, outstanding)
     cpus = cpu_use(subject.run, record, window, job)
     is_polling = _is_polling(subject)
+    dirty_share, background_share = _dirty(record, span)
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
@@ -78,7 +79,8 @@ def gather(
         device_ceiling_bytes_per_s=_number(subject.run.facts.get(DEVICE_FACT)),
         link_bytes_per_s=_number(subject.run.facts.get(LINK_FACT)),
         wire_bytes_per_s=_wire(record, span),
-        dirty_share=_dirty(record, span),
+        dirty_share=dirty_share,
+        background_share=background_share,
     )
 
 
@@ -187,15 +189,17 @@ def _wire(record: PhaseRecord, span: Span) -> float | None:
     return max(rates) / span.seconds if rates else None
 
 
-def _dirty(record: PhaseRecord, span: Span) -> float | None:
-    """Dirty memory, and what is being written of it, as a share of where writers are made to wait."""
+def _dirty(record: PhaseRecord, span: Span) -> tuple[float | None, float | None]:
+    """Give dirty memory (with what is being written), and where write-back begins, by where writers are made to wait."""
     dirty, written, most, background = (
         record.counters.mean(span, "vmstat", "", name)
         for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold", "nr_dirty_background_threshold")
     )
     # They wait from the middle between the two thresholds on (mm/page-writeback.c, dirty_freerun_ceiling).
     waits_from = ((most or 0.0) + (background if background is not None else most or 0.0)) / 2
-    return (dirty + (written or 0.0)) / waits_from if dirty is not None and waits_from else None
+    if dirty is None or not waits_from:
+        return None, None
+    return (dirty + (written or 0.0)) / waits_from, None if background is None else background / waits_from
 
 
 # -- the devices -------------------------------------------------------------------------------------------------------

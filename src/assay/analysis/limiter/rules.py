@@ -28,17 +28,17 @@ def offered_load(at: Signals) -> Conclusion | None:
         kept = at.issued_share
         if kept is None:
             kept = at.ops_per_s / at.offered_per_s if at.offered_per_s else 0.0
-        is_late = at.late_share > thresholds.LATE_SHARE
+        is_late = at.late_share > thresholds.NEGLIGIBLE_SHARE
         # At random times some come while another is served, however little there is to do.
         has_rest = at.idle is not None and at.idle >= thresholds.MOST_OF_IT
-        if at.falls_behind or kept < thresholds.ACHIEVED_SHARE or (is_late and not has_rest):
+        if at.falls_behind or kept < 1 - thresholds.NEGLIGIBLE_SHARE or (is_late and not has_rest):
             return None
         served = "served" if is_late else "served on time"
         said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were {served}"
         return Conclusion(Bottleneck.OFFERED_LOAD, HIGH, (said,), remedy="Ask for a higher rate.")
-    if at.own_limit_share is not None and at.own_limit_share >= thresholds.ACHIEVED_SHARE:
+    if at.own_limit_share is not None and at.own_limit_share >= 1 - thresholds.NEGLIGIBLE_SHARE:
         said = f"{100 * at.own_limit_share:.1f} % of the {at.own_limit} a second that the load holds itself to"
-        sure = HIGH if at.idle is not None and at.idle >= thresholds.LITTLE else MEDIUM
+        sure = HIGH if at.idle is not None and at.idle >= thresholds.NOTABLE_SHARE else MEDIUM
         return Conclusion(Bottleneck.OFFERED_LOAD, sure, (said,), remedy="Ask for a higher rate.")
     if at.idle is not None and at.idle >= thresholds.MOST_OF_IT:
         said = f"the load's own schedule left its workers idle for {_percent(at.idle)} of the time"
@@ -48,7 +48,7 @@ def offered_load(at: Signals) -> Conclusion | None:
 
 def throttle_cpu(at: Signals) -> Conclusion | None:
     """G2: the control group had had its CPU time."""
-    if at.throttled < thresholds.THROTTLED_SHARE:
+    if at.throttled < thresholds.SMALL_SHARE:
         return None
     evidence = [f"the kernel stopped this control group for {_percent(at.throttled)} of the time"]
     if at.cpu_limit is not None and at.own_cpus is not None:
@@ -64,7 +64,7 @@ def throttle_io(at: Signals) -> Conclusion | None:
     not in the device's time. A limit that is nearly used up, while operations wait for the device alone, holds nothing back.
     """
     below = at.device
-    if below is None or below.limit_share is None or below.limit_share < thresholds.LIMIT_SHARE:
+    if below is None or below.limit_share is None or below.limit_share < 1 - thresholds.SMALL_SHARE:
         return None
     if at.is_absorbed:
         # Who writes memory back waits for the limit, not the operations: the device has nothing to do meanwhile.
@@ -72,7 +72,7 @@ def throttle_io(at: Signals) -> Conclusion | None:
     else:
         held_back = _elsewhere(at)
         is_most = held_back >= thresholds.MOST_OF_IT
-    if held_back < thresholds.LITTLE:
+    if held_back < thresholds.NOTABLE_SHARE:
         return None
     evidence = [f"{_percent(below.limit_share)} of {below.limit}"]
     if not at.is_absorbed and at.latency_s:
@@ -163,14 +163,16 @@ def writeback(at: Signals) -> Conclusion | None:
     below = at.device
     if not at.is_absorbed or at.dirty_share is None or below is None:
         return None
-    # The memory of one burst is written before the next: the mean lies below where writers wait, who wait all the same.
-    is_full = at.dirty_share >= thresholds.DIRTY_SHARE and below.utilisation >= thresholds.BUSY_SHARE
-    is_nearly_full = min(at.dirty_share, below.utilisation) >= thresholds.WRITEBACK_NEARLY
-    if not is_full and not (is_nearly_full and at.waiting >= thresholds.MOST_OF_IT):
+    is_full = min(at.dirty_share, below.utilisation) >= thresholds.BUSY_SHARE
+    # The memory of one burst is written before the next: the mean is below where writers wait, who wait all the same. The
+    # kernel writes back all the time, and to a device that could give no more than half as much again (utilisation law).
+    is_written_back = at.background_share is not None and at.dirty_share >= at.background_share
+    is_slowed = is_written_back and below.utilisation * thresholds.GROWS >= 1
+    if not is_full and not (is_slowed and at.waiting >= thresholds.MOST_OF_IT):
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
     said = (
-        f"dirty memory stood at {_percent(at.dirty_share)} of where the kernel lets writers wait",
+        f"dirty memory was at {_percent(at.dirty_share)} of where the kernel lets writers wait",
         f"{names} was busy for {busy} of the time, writing {_rate(below.bytes_per_s)}",
     )
     return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH if is_full else MEDIUM, said, remedy=_FASTER)
@@ -214,7 +216,7 @@ def operation_latency(at: Signals) -> Conclusion | None:
     if not at.latency_s or not at.outstanding:
         return None
     filled = at.ops_per_s * at.latency_s / at.outstanding
-    if abs(filled - 1) > thresholds.LITTLE:
+    if abs(filled - 1) > thresholds.NOTABLE_SHARE:
         return None
     shares = {"the device": _device_share(at), "flushes of the device": _flush_share(at)}
     if max(shares.values()) < thresholds.MOST_OF_IT:
@@ -346,7 +348,7 @@ def _while_waiting(at: Signals, share: float) -> float:
 
     So does the end of a call that submits, for a little. Of workers with several operations in flight it says nothing.
     """
-    if at.on_cpu is None or at.outstanding > at.workers or share <= at.waiting + thresholds.LITTLE:
+    if at.on_cpu is None or at.outstanding > at.workers or share <= at.waiting + thresholds.NOTABLE_SHARE:
         return share
     return at.waiting
 

@@ -121,6 +121,8 @@ class Signals:
     """What it carried in the busier direction."""
     dirty_share: float | None = None
     """Dirty memory as a share of what the kernel lets be dirty."""
+    background_share: float | None = None
+    """The same where the kernel begins to write back by itself."""
 
     @property
     def waiting(self) -> float:
@@ -132,7 +134,7 @@ class Signals:
     @property
     def takes_all_cpus(self) -> bool:
         """Whether the load itself keeps the CPUs busy."""
-        return bool(self.cpus and self.own_cpus is not None and self.own_cpus >= thresholds.OWN_CPU_SHARE * self.cpus)
+        return bool(self.cpus and self.own_cpus is not None and self.own_cpus >= thresholds.BUSY_SHARE * self.cpus)
 
     @property
     def cpu_wait(self) -> float:
@@ -143,13 +145,13 @@ class Signals:
     @property
     def is_robbed(self) -> bool:
         """Whether the hypervisor gave a part of the CPU time to others."""
-        return self.steal is not None and self.steal > thresholds.STEAL_SHARE
+        return self.steal is not None and self.steal > thresholds.SMALL_SHARE
 
     @property
     def is_delayed(self) -> bool:
         """Whether the workers waited long for a CPU that the load did not fill, nor a limit took from it."""
         waited = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
-        return waited and not self.takes_all_cpus and self.throttled < thresholds.THROTTLED_SHARE
+        return waited and not self.takes_all_cpus and self.throttled < thresholds.SMALL_SHARE
 
     @property
     def neighbours(self) -> str | None:

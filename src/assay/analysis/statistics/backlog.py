@@ -29,5 +29,5 @@ def grows(lateness: FloatArray, latency: float) -> bool:
     if len(lateness) < _LEAST:
         return False
     line, fifth = trend(lateness), len(lateness) // 5
-    rises = line.over_all > max(latency, thresholds.STEADY_TREND_ERRORS * line.error)
+    rises = line.over_all > max(latency, thresholds.CHANCE_ERRORS * line.error)
     return rises and bool(lateness[-fifth:].min() > lateness[:fifth].max())

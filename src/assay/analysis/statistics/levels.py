@@ -27,6 +27,19 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, dot
 
+SHORTEST_PIECE = 5
+"""Values that a level has."""
+LEVEL_PENALTY = 3.0
+"""What one more level costs, in logarithms of the number of values times the variance of the noise (METHOD 1.3)."""
+MOST_VALUES = 60
+"""Longer series are gathered into medians of neighbours: the search takes the square of their number."""
+_OUTLIER_DEVIATIONS = 4.0
+"""From the median of its neighbours, from which on a value is an outlier (Hampel)."""
+_MOST_CORRELATION = 0.8
+"""Of neighbours, up to which noise is told from a drift."""
+_SETTLED_VALUES = 3
+"""Values that the last level needs, for a series to have settled there."""
+
 _MAD_TO_DEVIATION = 1.4826
 _NEIGHBOURS = 2
 
@@ -54,9 +67,7 @@ class Levels:
     """Values, or medians, that lie apart from their neighbours; they moved no level."""
 
 
-def find_levels(
-    values: FloatArray, *, shortest: int = thresholds.SHORTEST_PIECE, same: float = thresholds.SAME_LEVEL
-) -> Levels:
+def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE, same: float = thresholds.SAME_LEVEL) -> Levels:
     """Cut a series into levels.
 
     Args:
@@ -74,7 +85,7 @@ def find_levels(
     z, outliers = _without_outliers(z)
     phi = _autocorrelation(z)
     variance = _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
-    edges = _partition(z, thresholds.LEVEL_PENALTY * math.log(len(z)) * variance, shortest)
+    edges = _partition(z, LEVEL_PENALTY * math.log(len(z)) * variance, shortest)
     edges, noise = _merged(z, edges, same)
     levels = tuple(
         Level(begin * gathered, min(end * gathered, len(values)), math.exp(float(z[begin:end].mean())))
@@ -85,7 +96,7 @@ def find_levels(
 
 def _gathering(count: int) -> int:
     """Values in a median: an odd number, since a median of two is a mean."""
-    return 1 if count <= thresholds.MOST_VALUES else max(3, math.ceil(count / thresholds.MOST_VALUES) | 1)
+    return 1 if count <= MOST_VALUES else max(3, math.ceil(count / MOST_VALUES) | 1)
 
 
 def _gather(values: FloatArray, by: int) -> FloatArray:
@@ -109,7 +120,7 @@ def _autocorrelation(z: FloatArray) -> float:
     power = dot(steps, steps)
     if power <= 0:
         return 0.0
-    return min(max(1 + 2 * dot(steps[1:], steps[:-1]) / power, 0.0), thresholds.MOST_CORRELATION)
+    return min(max(1 + 2 * dot(steps[1:], steps[:-1]) / power, 0.0), _MOST_CORRELATION)
 
 
 def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:
@@ -120,7 +131,7 @@ def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:
     # At the ends the first and last whole window serve.
     middle = np.median(windows, axis=1)
     middle = np.concatenate([np.repeat(middle[:1], _NEIGHBOURS), middle, np.repeat(middle[-1:], _NEIGHBOURS)])
-    apart = np.abs(z - middle) > thresholds.OUTLIER_DEVIATIONS * max(_step_deviation(z) / math.sqrt(2), 1e-12)
+    apart = np.abs(z - middle) > _OUTLIER_DEVIATIONS * max(_step_deviation(z) / math.sqrt(2), 1e-12)
     apart[:_NEIGHBOURS] = apart[-_NEIGHBOURS:] = False
     return np.where(apart, middle, z), int(apart.sum())
 
@@ -164,4 +175,4 @@ def _merged(z: FloatArray, edges: list[int], same: float) -> tuple[list[int], fl
 def settled(found: Levels) -> Level | None:
     """Give the last level, if the series stayed there long enough to call it settled; else None."""
     last, total = found.levels[-1], found.levels[-1].end
-    return last if last.end - last.begin >= max(thresholds.SETTLED_VALUES, thresholds.SETTLED_SHARE * total) else None
+    return last if last.end - last.begin >= max(_SETTLED_VALUES, thresholds.SETTLED_SHARE * total) else None

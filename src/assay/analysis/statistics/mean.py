@@ -20,6 +20,9 @@ from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, dot
 from assay.analysis.statistics.beta import student_quantile
 
+_BATCHED_FROM = 100
+"""Values from which on ten batches have ten values each."""
+
 _MOST_CORRELATION = 0.95
 _LEAST_EFFECTIVE = 3.0
 _BATCHES = 10
@@ -52,7 +55,7 @@ def mean_interval(values: FloatArray) -> MeanInterval | None:
         return None
     effective = effective_count(values)
     half = _half_width(values, effective)
-    if n >= thresholds.BATCHED_FROM:
+    if n >= _BATCHED_FROM:
         batches = np.array([batch.mean() for batch in np.array_split(values, _BATCHES)])
         half = max(half, _half_width(batches, _BATCHES))
     return MeanInterval(float(values.mean()), half, effective)

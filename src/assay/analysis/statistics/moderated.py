@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, variance
 
-from assay.analysis import thresholds
+_PRIOR_FREEDOM = 4.0
+"""Degrees of freedom that the variance of a cell borrows from the others, at most."""
 
 _LEAST_CELLS = 3
 _ASYMPTOTIC_FROM = 10.0
@@ -48,7 +49,7 @@ def common_variance(cells: Sequence[tuple[float, float]]) -> CommonVariance:
     middle = median(own / _median_of_chi2(freedom) for own, freedom in known)
     logs = [math.log(own) - digamma(freedom / 2) + math.log(freedom / 2) for own, freedom in known]
     beyond_chance = variance(logs) - fmean(trigamma(freedom / 2) for _, freedom in known)
-    most = thresholds.PRIOR_FREEDOM
+    most = _PRIOR_FREEDOM
     if beyond_chance <= trigamma(most / 2):
         return CommonVariance(middle, most)
     low, high = 1e-6, most / 2

@@ -16,6 +16,10 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, IntArray
 
+_VALLEY, _ERRORS, _SMALLEST = 0.5, 4.0, 0.005
+"""The lowest class between two modes by the smaller one (METHOD 4.4, C4); standard deviations of its count beyond chance, in
+many classes; the part of all values that a mode has."""
+
 _CLASSES_PER_OCTAVE = 8
 
 
@@ -44,7 +48,7 @@ def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
     # An empty class at both ends, so that a peak there is one.
     bins = np.bincount(classes - first, counts, minlength=int(classes.max()) - first + 2).astype(np.float64)
     smooth = np.convolve(bins, [0.25, 0.5, 0.25], mode="same")
-    cuts = sorted(_valleys(bins, smooth, 0, len(bins) - 1, thresholds.MODE_SHARE * total))
+    cuts = sorted(_valleys(bins, smooth, 0, len(bins) - 1, _SMALLEST * total))
     modes = []
     for begin, end in itertools.pairwise([0, *cuts, len(bins)]):
         peak = begin + int(np.argmax(smooth[begin:end]))
@@ -66,7 +70,7 @@ def _valleys(bins: FloatArray, smooth: FloatArray, first: int, last: int, least:
         if 2 ** ((high - low) / _CLASSES_PER_OCTAVE) >= thresholds.MODES_APART
     ]
     for depth, at in sorted(found):
-        if depth > thresholds.MODES_VALLEY:
+        if depth > _VALLEY:
             return
         if min(bins[first:at].sum(), bins[at : last + 1].sum()) >= least:
             yield at
@@ -83,5 +87,5 @@ def _valley(smooth: FloatArray, low: int, high: int) -> tuple[float, int]:
     between = smooth[low : high + 1]
     lowest = np.flatnonzero(between == between.min())
     peak, depth = float(min(smooth[low], smooth[high])), float(between.min())
-    by_chance = peak - depth <= thresholds.MODES_ERRORS * math.sqrt(peak)
+    by_chance = peak - depth <= _ERRORS * math.sqrt(peak)
     return 1.0 if by_chance else depth / peak, low + int(lowest[len(lowest) // 2])

@@ -12,6 +12,9 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, dot
 
+_PEAK, _RETURN, _NEARLY = 0.3, 0.2, 0.9
+"""Autocorrelation that a lag needs, and at twice the lag; a shorter lag with this part of the highest peak is the period."""
+
 _SHORTEST = 3
 
 
@@ -26,7 +29,7 @@ def find_period(rest: FloatArray) -> int | None:
         return None
     peaks = [lag for lag in range(_SHORTEST, n // 3 + 1) if _is_peak(acf, lag, n)]
     highest = max((acf[lag] for lag in peaks), default=0.0)
-    return next((lag for lag in peaks if acf[lag] >= thresholds.PERIOD_NEARLY * highest), None)
+    return next((lag for lag in peaks if acf[lag] >= _NEARLY * highest), None)
 
 
 def without_period(z: FloatArray, rest: FloatArray, period: int) -> FloatArray:
@@ -52,9 +55,9 @@ def _autocorrelations(rest: FloatArray, lags: int) -> FloatArray | None:
 
 
 def _is_peak(acf: FloatArray, lag: int, n: int) -> bool:
-    least = max(thresholds.PERIOD_PEAK, thresholds.PERIOD_ERRORS / math.sqrt(n - lag))
+    least = max(_PEAK, thresholds.CHANCE_ERRORS / math.sqrt(n - lag))
     return bool(
         acf[lag] >= max(least, acf[lag - 1], acf[lag + 1])
         and acf[1:lag].min() < 0
-        and acf[2 * lag - 1 : 2 * lag + 2].max() >= thresholds.PERIOD_RETURN
+        and acf[2 * lag - 1 : 2 * lag + 2].max() >= _RETURN
     )

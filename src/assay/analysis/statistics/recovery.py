@@ -17,6 +17,11 @@ from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray
 from assay.verdicts import RecoveryVerdict
 
+_SAMPLES, _DEVIATIONS = 10, 3.0
+"""Samples in a row at the level, for a rate to be back; standard deviations of those before, within which one is at it."""
+_MOVED_TIMES, _MOVED_SAMPLES = 2.0, 3
+"""Times that distance from which on one sample has left the level; samples in a row beyond the distance that have."""
+
 _MAD_TO_SPREAD = 1.4826
 
 
@@ -34,7 +39,7 @@ class Found:
 def band_of(before: FloatArray) -> float:
     """Say how far a sample may be off the level of some samples, shape `(n,)`, n above 0, as a share of a mean above 0."""
     spread = _MAD_TO_SPREAD * float(np.median(np.abs(before - np.median(before))))
-    return max(thresholds.RECOVERED_SHARE, thresholds.RECOVERED_DEVIATIONS * spread / float(before.mean()))
+    return max(thresholds.SAME_LEVEL, _DEVIATIONS * spread / float(before.mean()))
 
 
 def find_recovery(level: float, band: float, after: FloatArray) -> Found:
@@ -48,19 +53,19 @@ def find_recovery(level: float, band: float, after: FloatArray) -> Found:
     off = after / level - 1
     left = _left(off, band)
     if left is None:
-        is_enough = len(after) >= thresholds.RECOVERED_SAMPLES
+        is_enough = len(after) >= _SAMPLES
         return Found(RecoveryVerdict.UNMOVED if is_enough else RecoveryVerdict.TOO_SHORT)
     side = float(np.sign(off[left]))
     at_level = off * side <= band
-    for place in range(left + 1, len(off) - thresholds.RECOVERED_SAMPLES + 1):
-        if at_level[place : place + thresholds.RECOVERED_SAMPLES].all():
+    for place in range(left + 1, len(off) - _SAMPLES + 1):
+        if at_level[place : place + _SAMPLES].all():
             return Found(RecoveryVerdict.RECOVERED, left, place)
     return Found(RecoveryVerdict.TOO_SHORT if at_level[-1] else RecoveryVerdict.NOT_RECOVERED, left)
 
 
 def _left(off: FloatArray, band: float) -> int | None:
     """Find the first sample of those that show that the rate has left its level."""
-    places = np.flatnonzero(np.abs(off) > thresholds.MOVED_TIMES * band).tolist()
+    places = np.flatnonzero(np.abs(off) > _MOVED_TIMES * band).tolist()
     for is_off in (off > band, off < -band):
         places += _runs(is_off)
     return min(places, default=None)
@@ -68,5 +73,5 @@ def _left(off: FloatArray, band: float) -> int | None:
 
 def _runs(is_off: npt.NDArray[np.bool_]) -> list[int]:
     """Where so many samples in a row are off."""
-    count = thresholds.MOVED_SAMPLES
+    count = _MOVED_SAMPLES
     return [place for place in range(len(is_off) - count + 1) if is_off[place : place + count].all()]

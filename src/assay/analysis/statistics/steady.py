@@ -25,11 +25,20 @@ import numpy as np
 
 from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, dot
-from assay.analysis.statistics.levels import Levels, find_levels
+from assay.analysis.statistics.levels import LEVEL_PENALTY, Levels, find_levels
 from assay.analysis.statistics.mean import correlation
 from assay.analysis.statistics.period import find_period, without_period
 from assay.analysis.statistics.trend import Trend, long_run_variance, trend
 from assay.verdicts import SteadyVerdict
+
+BATCHES = 5
+"""Batch means that are compared (SNIA SSS PTS: five rounds)."""
+_BATCH_VARIANCE = 4.0
+"""Times the variance that chance leaves to batch means, below which they do not differ: F(4, 25 to 60) at 1 %."""
+_LINE_COST = 0.7
+"""What a line costs, where a step costs 1: it has no place."""
+_START_ERRORS = 2.0
+"""Standard errors by which the beginning of the last level differs, to be left out."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +150,8 @@ def _rest(z: FloatArray, found: Levels) -> FloatArray:
 
 def _matters(line: Trend) -> bool:
     """Whether the line through logarithms is neither flat nor by chance."""
-    is_large = abs(line.over_all) > math.log1p(thresholds.STEADY_TREND)
-    return is_large and abs(line.over_all) > thresholds.STEADY_TREND_ERRORS * line.error
+    is_large = abs(line.over_all) > math.log1p(thresholds.SAME_LEVEL)
+    return is_large and abs(line.over_all) > thresholds.CHANCE_ERRORS * line.error
 
 
 def staircase(z: FloatArray, found: Levels) -> int | None:
@@ -161,9 +170,9 @@ def staircase(z: FloatArray, found: Levels) -> int | None:
         line = trend(z[begin:])
         rest = np.concatenate([z[a.begin : a.end] - z[a.begin : a.end].mean() for a in levels[first:]])
         variance = min(line.variance, long_run_variance(rest, len(rest) - len(levels) + first))
-        penalty = thresholds.LEVEL_PENALTY * math.log(len(rest)) * variance
+        penalty = LEVEL_PENALTY * math.log(len(rest)) * variance
         by_steps = dot(rest, rest) + penalty * len(steps)
-        by_line = line.squares + penalty * thresholds.STEADY_LINE_COST
+        by_line = line.squares + penalty * _LINE_COST
         if by_line <= by_steps and _matters(line):
             return begin
     return None
@@ -199,8 +208,8 @@ def _rest_of_start(values: FloatArray) -> int:
     error = rest.std(ddof=1) * math.sqrt((1 + p) / (1 - p) * (1 / len(start) + 1 / len(rest)))
     apart = abs(start.mean() - rest.mean())
     # Where each interval has as many operations as the next, the error is next to none.
-    is_large = apart > thresholds.STEADY_START_SHARE * rest.mean()
-    return cut if is_large and apart > thresholds.STEADY_START_ERRORS * error else 0
+    is_large = apart > thresholds.NEGLIGIBLE_SHARE * rest.mean()
+    return cut if is_large and apart > _START_ERRORS * error else 0
 
 
 def _moves(values: FloatArray) -> bool:
@@ -208,7 +217,7 @@ def _moves(values: FloatArray) -> bool:
 
     Means of a few intervals that vary by tens of per cent differ by more than it allows without anything having changed.
     """
-    batches = np.array_split(values, thresholds.STEADY_BATCHES)
+    batches = np.array_split(values, BATCHES)
     means = np.array([batch.mean() for batch in batches])
     at = np.arange(len(means)) - (len(means) - 1) / 2
     line = abs(float(at @ means) / float(at @ at)) * (len(means) - 1)
@@ -218,4 +227,4 @@ def _moves(values: FloatArray) -> bool:
     p = correlation(np.concatenate([batch - batch.mean() for batch in batches]))
     noise = float(np.median([batch.var(ddof=1) for batch in batches])) * (1 + p) / (1 - p)
     by_chance = noise * len(batches) / len(values)
-    return bool(is_large and means.var(ddof=1) > thresholds.STEADY_BATCH_VARIANCE * by_chance)
+    return bool(is_large and means.var(ddof=1) > _BATCH_VARIANCE * by_chance)

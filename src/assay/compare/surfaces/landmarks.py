@@ -14,9 +14,13 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from assay.analysis import thresholds
 from assay.compare.surfaces.cell_runs import CellRuns
 from assay.compare.surfaces.surface import Cliff, Crossover
+
+_CLIFF_TIMES = 3.0
+"""Neighbouring cells of one side that differ by this factor are a cliff (METHOD 2.6)."""
+_ODD_SPREADS, _ODD_NEIGHBOURS = 5.0, 5
+"""Spreads (1.4826 MAD) of its neighbours from their median, beyond which a cell is odd (METHOD 2.6); neighbours for that."""
 
 FILE: Final = "file"
 RECORD: Final = "record"
@@ -52,7 +56,7 @@ def _cliffs(side: str, rates: Grid) -> Iterator[Cliff]:
     for along in (RECORD, FILE):
         for at_bytes, line in _lines(rates, along):
             for (before_bytes, before), (after_bytes, after) in pairwise(line):
-                if max(before, after) >= thresholds.CLIFF_TIMES * min(before, after):
+                if max(before, after) >= _CLIFF_TIMES * min(before, after):
                     yield Cliff(
                         side=side,
                         along=along,
@@ -115,13 +119,13 @@ def odd_cells(log_ratios: Grid, effect: float) -> dict[tuple[int, int], float]:
     found = {}
     for sizes, value in log_ratios.items():
         near = [log_ratios[each] for each in neighbours(sizes) if each in log_ratios]
-        if len(near) < thresholds.ODD_NEIGHBOURS:
+        if len(near) < _ODD_NEIGHBOURS:
             continue
         middle = median(near)
         spread = _NORMAL_MAD * median(abs(each - middle) for each in near)
         away = abs(value - middle)
         is_alone = all(abs(value - each) > away / 2 for each in near)
-        if is_alone and away > max(thresholds.ODD_SPREADS * spread, math.log1p(effect)):
+        if is_alone and away > max(_ODD_SPREADS * spread, math.log1p(effect)):
             found[sizes] = middle
     return found
 

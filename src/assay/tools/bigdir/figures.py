@@ -3,8 +3,7 @@
 import numpy as np
 
 from assay.analysis.arrays import FloatArray
-from assay.analysis.statistics.levels import find_levels
-from assay.analysis.thresholds import SHORTEST_PIECE
+from assay.analysis.statistics.levels import SHORTEST_PIECE, find_levels
 from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, numeric_csv, records

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from assay.analysis.arrays import FloatArray
-from assay.analysis.statistics.levels import Levels, find_levels
-from assay.analysis.thresholds import SHORTEST_PIECE
+from assay.analysis.statistics.levels import SHORTEST_PIECE, Levels, find_levels
 from assay.tools.bigdir.settings import Settings
 from assay.tools.bigdir.steps import StepRow, Steps, fold_rows, steps
 from assay.tools.front_end import Output
