@@ -99,13 +99,13 @@ def test_the_latency_heads_a_row_that_it_limits_at_depth_1(document: Document) -
 
 def test_the_rate_heads_a_row_at_another_depth_and_one_whose_median_is_of_one_mode(document: Document) -> None:
     modes = findings.note("latency-modes", "two", "Use the modes.")
-    wide = findings.weak("wide-percentile", "p50 is open", "Run longer.", brief="p50 between 1 ms and 9 ms")
+    wide = findings.weak("wide-interval", "p50 is open", "Run longer.", brief="p50 between 1 ms and 9 ms")
     for changes in ({"queue_depth": 8}, {"findings": (modes,)}, {"findings": (wide,)}):
         row = latency_limited(document, **changes)
         (alone, *_) = answer(msgspec.structs.replace(document, results=(row,)), "x")
         assert alone.startswith("reads: 1,000 IOPS"), changes
 
-    far = findings.weak("wide-percentile", "p99 is open", "Run longer.", brief="p99 between 1 ms and 9 ms")
+    far = findings.weak("wide-interval", "p99 is open", "Run longer.", brief="p99 between 1 ms and 9 ms")
     (alone, *_) = answer(msgspec.structs.replace(document, results=(latency_limited(document, findings=(far,)),)), "x")
     assert alone.startswith("reads: latency p50 1.00 ms")
     assert ", p99 2.00 ms?; of " in alone

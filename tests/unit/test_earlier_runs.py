@@ -26,7 +26,7 @@ def sealed(runs: Path, machine: str = "here", name: str = "quick") -> RunBundle:
 def measured(folder: Path, iops: float, *, trusted: bool = True) -> Document:
     document = quick_run()[1]
     (first,) = [result for result in document.results if result.phase == "randread-1"]
-    why = () if trusted else (findings.warning("late-shift", "text", "cure"),)
+    why = () if trusted else (findings.warning("not-steady", "text", "cure"),)
     row = msgspec.structs.replace(
         first, label="row", iops=iops, committed=None, findings=why, trust=findings.trust(why)
     )

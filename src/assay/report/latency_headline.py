@@ -5,12 +5,12 @@ people ask for the bytes a second all the same.
 """
 
 from assay.report.numbers import is_stream
-from assay.results import Result
+from assay.results import Finding, Result
 from assay.units import format_ns
 from assay.verdicts import Bottleneck
 
-_OPEN = ("wide-percentile", "latency-modes")
-"""Findings with which the median is not known well, or is of one of several modes: then it heads nothing."""
+_MODES, _WIDE = "latency-modes", "wide-interval"
+"""Findings with which the median is of one of several modes, or not known well: then it heads nothing."""
 
 
 def has_latency_headline(result: Result) -> bool:
@@ -23,8 +23,12 @@ def has_latency_headline(result: Result) -> bool:
         and result.queue_depth == 1
         and known is not None
         and known.p50 is not None
-        and not any(finding.id in _OPEN and not finding.brief.startswith("p99") for finding in result.findings)
+        and not any(map(_leaves_median_open, result.findings))
     )
+
+
+def _leaves_median_open(finding: Finding) -> bool:
+    return finding.id == _MODES or (finding.id == _WIDE and finding.brief.startswith("p50 "))
 
 
 def median_words(result: Result) -> str:
