@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "own_files", "units", "xdg"},
+    "invariants": {"errors", "input_text", "xdg"},
     "bundle": {
         "assay",
         "clocks",
@@ -89,6 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "events",
         "host",
+        "invariants",
         "plan",
         "power_meter",
         "results",
@@ -106,6 +108,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "doctor",
         "errors",
         "events",
+        "invariants",
         "outputs",
         "outward",
         "own_files",

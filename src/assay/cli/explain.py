@@ -20,6 +20,10 @@ def explain(
         bool,
         typer.Option("--thresholds", help="Print every threshold that numbers are judged by, and nothing of a run."),
     ] = False,
+    invariants: Annotated[
+        bool,
+        typer.Option("--invariants", help="Print the table that results are placed by, with sources."),
+    ] = False,
     client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
@@ -27,6 +31,9 @@ def explain(
     """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
     if thresholds:
         _print_thresholds()
+        return
+    if invariants:
+        _print_invariants()
         return
     from assay.bundle.catalog import open_run
 
@@ -58,3 +65,14 @@ def _print_thresholds() -> None:
 
     out = console()
     out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)
+
+
+def _print_invariants() -> None:
+    from rich.text import Text
+
+    from assay.console import console
+    from assay.invariants.invariant_table import load
+    from assay.report.explain.invariants_story import invariants_story
+
+    out = console()
+    out.print(Text("\n").join(invariants_story(load(), out.width)), soft_wrap=True)
