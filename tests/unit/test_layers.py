@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loads": {"errors", "input_text", "own_files", "plan", "targets", "units", "xdg"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
-    "live": {"analysis", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
+    "live": {"analysis", "claims", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "own_files", "units", "xdg"},
     "invariants": {"errors", "input_text", "xdg"},
     "bundle": {
@@ -79,7 +79,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "units",
         "xdg",
     },
-    "claims": {"analysis", "bundle", "compare", "errors", "input_text", "loads", "outward", "results", "verdicts"},
+    "claims": {
+        "analysis",
+        "bundle",
+        "compare",
+        "errors",
+        "host",
+        "input_text",
+        "loads",
+        "outward",
+        "plan",
+        "results",
+        "verdicts",
+    },
     "decode": {"errors", "outward", "units", "verdicts"},
     "importing": {"bundle", "decode", "errors", "input_text", "plan"},
     "analysis": {
@@ -117,7 +129,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "verdicts",
         "xdg",
     },
-    "notebook": {"analysis", "bundle", "compare", "errors", "report", "results"},
+    "notebook": {"analysis", "bundle", "claims", "compare", "errors", "report", "results"},
     "tools": {
         "analysis",
         "assay",
@@ -152,6 +164,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "execution": {
         "analysis",
         "bundle",
+        "claims",
         "cluster",
         "console",
         "errors",

@@ -123,6 +123,7 @@ def result_of(
         latency_ns=case.latency_ns,
         latency_intervals_ns=case.latencies.intervals,
         response_ns=case.response_ns,
+        response_intervals_ns=case.responses.intervals if case.responses else None,
         schedule=schedule_of(case.subject),
         cpu_ns_per_op=case.cpu_ns_per_op,
         time_budget=budget.time_budget(uses),

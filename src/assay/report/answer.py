@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
+from assay.report.expected_words import expected_in_short
 from assay.report.limited_by import limit_words
 from assay.report.numbers import headline, percentile_words, rate, rate_words
 from assay.report.over_repeats import shown_results
@@ -52,7 +53,8 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     of_clients = (in_short(document),)
     is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
     distrust = _distrust(results, is_each_told=is_each_told, mark=f"{UNUSABLE} " if load == QUICK else "")
-    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
+    expected = (expected_in_short(document),)
+    lines = (*told, *expected, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
 

@@ -9,6 +9,7 @@ from assay.analysis.finding_pages import page_of
 from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
+from assay.report.expected_words import expected_of_row
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
 from assay.report.numbers import (
@@ -68,6 +69,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
     told = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
         paragraph("number", _number(result, document.run.repeats, is_virtual=is_virtual), width),
+        paragraph("expected", expected_of_row(document, result), width),
         paragraph("steady", _steady(result), width),
         paragraph("flush", _committed(result), width),
         paragraph("latency", _latency(result), width),

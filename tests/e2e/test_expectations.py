@@ -1,0 +1,67 @@
+"""`--expect` on a device of known rate: met, not met, undecided, and what becomes of the exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from e2e.command import Assay
+from testbed.devices import filesystem
+from testbed.nbd import nbd_rate_device
+
+MIB = 1 << 20
+RATE = 50 * MIB
+STREAM = ("--read", "--bs", "256KiB", "--direct", "--size", "16MiB", "--time", "3s", "--no-report")
+FIRST = ("nice", "-n", "-20")
+RUNS = 3
+"""Where other programs of this machine disturb one so much that its number is not to be used."""
+
+
+def test_the_rate_of_a_device_meets_limits_below_it_and_misses_those_above(assay: Assay) -> None:
+    limits = "throughput>=40MiB/s,throughput<=55MiB/s,read:throughput>=60MiB/s"
+    with nbd_rate_device(RATE, 384 * MIB) as device, filesystem(device) as directory:
+        for _ in range(RUNS):
+            done = assay("measure", directory, *STREAM, "--expect", limits, check=1, prefix=FIRST)
+            shown = json.loads(assay("show", "last", "--json").stdout)
+            if shown["results"][0]["trust"]["level"] != "no":
+                break
+        verdicts = [one["verdict"] for one in shown["expectations"]]
+        rerun = assay("rerun", "last", "--no-report", "--expect", "throughput>=60MiB/s", check=1)
+        again = assay("rerun", "last", "--no-report", check=1)
+
+    assert verdicts == ["met", "met", "not_met"]
+    assert "--expect: of 3 expectations 1 not met, 0 undecided" in done.stderr
+    assert "read:throughput>=60MiB/s: not met" in done.stdout
+    # A rerun compares with what the run before it was compared with.
+    assert "throughput>=60MiB/s: " in rerun.stdout
+    assert "throughput>=60MiB/s: " in again.stdout
+    assert "40MiB/s" not in again.stdout.split("Expected: ")[1]
+
+
+def test_what_memory_answers_is_undecided_until_that_is_accepted(assay: Assay, tmp_path: Path) -> None:
+    words = ("measure", tmp_path, "--read", "--cache", "warm", "--size", "8MiB", "--time", "2s", "--no-report")
+
+    undecided = assay(*words, "--expect", "iops>=1", check=1)
+
+    assert "iops>=1: undecided (" in undecided.stdout
+    assert "--expect: of 1 expectations 0 not met, 1 undecided" in undecided.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "limit", "why"),
+    [
+        ("measure", "p99<2", "write 2ms"),
+        ("measure", "write:iops>=1", "no operation or phase 'write'; it has read"),
+        ("quick", "reads:iops>=1", "no operation or phase 'reads'"),
+        ("run", "reads:iops>=1", "no operation or phase 'reads'"),
+    ],
+)
+def test_a_bad_expectation_is_refused_before_anything_is_done(
+    command: str, limit: str, why: str, assay: Assay, tmp_path: Path
+) -> None:
+    load = ("oltp",) if command == "run" else ()
+
+    refused = assay(command, *load, tmp_path, "--expect", limit, check=2)
+
+    assert why in refused.stderr
+    assert list(tmp_path.iterdir()) == []
