@@ -187,6 +187,18 @@ class Efficiency(Part, kw_only=True):
     joules_per_gib: float | None
 
 
+class Placement(Part, kw_only=True):
+    """A number among those of its class, by the table of invariants."""
+
+    text: str
+    """Such as `typical for a SATA SSD`."""
+    device_class: str | None
+    """As the facts show it; null: they do not, and the text is a comparison."""
+    arithmetic: tuple[str, ...]
+    rows: tuple[str, ...]
+    """Ids of the rows that it was compared with."""
+
+
 class Reason(Part, kw_only=True):
     """Why a number is less than trusted."""
 
@@ -254,6 +266,8 @@ class Result(Part, kw_only=True):
     """Bytes that the target's block device moved in the window in the direction of the operation, by /proc/diskstats."""
     steady: Steady | None
     limiter: Limiter | None
+    placement: Placement | None = None
+    """Null: the number cannot be used, is not of storage, or the table has no row for it."""
     findings: tuple[Finding, ...]
     trust: Trust
     trusted: bool

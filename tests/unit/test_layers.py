@@ -184,6 +184,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "execution",
         "host",
+        "invariants",
         "live",
         "loads",
         "plan",

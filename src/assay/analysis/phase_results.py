@@ -16,6 +16,7 @@ from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_MACHINE, OF_RESULT
 from assay.analysis.labels import label_of
 from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.placement import placement_of
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
@@ -140,6 +141,7 @@ def result_of(
         device_bytes=case.device_bytes,
         steady=_steady(case),
         limiter=_limiter(limiter),
+        placement=placement_of(case, measures, trust) if rated else None,
         findings=found,
         trust=trust,
         trusted=trust.level is TrustLevel.YES,

@@ -134,8 +134,6 @@ MECHANICAL_READ_S = 2e-3
 """Latency of a random read from where on something moves in the device."""
 DURABLE_TO_READ = 0.10
 """Of that, the time of a durable write below which it went into a cache of the device."""
-WRITES_TO_READS = 5.0
-"""Times the rate of random reads that random writes reach only with a cache that puts them in order."""
 AGAIN_FASTER, AGAIN_BY_CHANCE = 1.25, 0.01
 """Times that a read takes before the set was read once by that after it (METHOD 1.5: a change of level), and its p."""
 CALLS_APART = 0.05

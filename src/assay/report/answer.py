@@ -53,7 +53,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     of_clients = (in_short(document),)
     is_each_told = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_TOLD
     distrust = _distrust(results, is_each_told=is_each_told, mark=f"{UNUSABLE} " if load == QUICK else "")
-    expected = (expected_in_short(document),)
+    expected = (*(_placed(results) if has_numbers else ()), expected_in_short(document))
     lines = (*told, *expected, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
@@ -86,6 +86,13 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
             yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         yield from _counted(results)
+
+
+def _placed(results: Sequence[Result]) -> Iterator[str]:
+    """Place the only number among those of its class, where the facts show the class."""
+    measured = [result for result in results if result.ops]
+    if len(measured) == 1 and (place := measured[0].placement) is not None and place.device_class is not None:
+        yield f"{place.text[:1].upper()}{place.text[1:]}."
 
 
 def _not_usable(result: Result) -> str:

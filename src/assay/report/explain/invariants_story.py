@@ -1,9 +1,12 @@
 """The table of invariants for people: where it comes from, then each row with its values, condition and source."""
 
+from collections.abc import Iterator
+
 from rich.text import Text
 
 from assay.invariants.invariant_table import Invariant, InvariantKind, InvariantTable, own_path, packaged_path
 from assay.report.explain.paragraphs import paragraph
+from assay.results import Result
 from assay.units import format_number
 
 
@@ -17,6 +20,13 @@ def invariants_story(table: InvariantTable, width: int) -> list[Text]:
         value = f"{table.name(row)}, {row.kind.replace('_', ' ')}: {value_words(row)}"
         lines += paragraph("", [value, row.condition, f"source: {row.source}"], width)
     return lines
+
+
+def placed_words(result: Result) -> Iterator[str]:
+    """Place a number among those of its class, with the arithmetic; nothing where it has no place."""
+    if result.placement is not None:
+        yield result.placement.text
+        yield from result.placement.arithmetic
 
 
 def value_words(row: Invariant) -> str:

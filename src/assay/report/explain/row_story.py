@@ -10,6 +10,7 @@ from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
 from assay.report.expected_words import expected_of_row
+from assay.report.explain.invariants_story import placed_words
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
 from assay.report.numbers import (
@@ -76,6 +77,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
+        paragraph("placed", placed_words(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
         paragraph("limiter", _limiter(result), width),
         rows("ceilings", _ceilings(document, result)),
