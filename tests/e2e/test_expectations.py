@@ -1,6 +1,7 @@
 """`--expect` on a device of known rate: met, not met, undecided, and what becomes of the exit code."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,22 @@ def test_a_bad_expectation_is_refused_before_anything_is_done(
 
     assert why in refused.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_ten_clients_get_of_a_device_is_what_it_gives(assay: Assay) -> None:
+    held_back = ("--limit", "10MiB/s", "--device", "50MiB/s")
+    with nbd_rate_device(RATE, 384 * MIB) as device, filesystem(device) as directory:
+        for _ in range(RUNS):
+            assay("measure", directory, *STREAM, *held_back, check={0, 1}, prefix=FIRST)
+            told = " ".join(assay("explain", "last", "1", "--clients", "10").stdout.split())
+            if "10 clients at this rate" in told:
+                break
+        assay("measure", directory, *STREAM, "--workers", "10", check={0, 1}, prefix=FIRST)
+        all_of_them = json.loads(assay("show", "last", "--json").stdout)["results"][0]
+
+    # The device has no class: it is a loop device.
+    assert "device: 10 x" in told
+    times = re.search(r"full first: the device\. All clients together get ([0-9.]+) times this rate at most", told)
+    assert times is not None, told
+    assert float(times[1]) == pytest.approx(5, rel=0.05)
+    assert all_of_them["throughput_bytes_per_s"] == pytest.approx(float(times[1]) * 10 * MIB, rel=0.1)

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from assay import plan
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.phase_results import phase_cases
 from assay.analysis.placement import fraction_words, placement_of
 from assay.analysis.record import read
 from assay.host.facts import LINK_FACT, LINK_SPEED_FACT, FactValue
 from assay.results import Placement, Result, Trust
-from assay.verdicts import ServedBy, TrustLevel
+from assay.verdicts import Bottleneck, Confidence, ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import BLOCK_BACKED, NS, Counters, SyntheticRun, one_job, one_plan, steady_stream
 
@@ -196,12 +197,34 @@ def test_a_number_that_cannot_be_used_has_no_place() -> None:
     (case,) = phase_cases(run, run.phases[0])
     trusts = {level: Trust(level=level, reasons=()) for level in TrustLevel}
 
-    found = {level: placement_of(case, ServedBy.STORAGE, trust) for level, trust in trusts.items()}
+    found = {level: placement_of(case, None, ServedBy.STORAGE, trust) for level, trust in trusts.items()}
 
     assert found[TrustLevel.YES] is not None
     assert found[TrustLevel.WEAK] == found[TrustLevel.YES]
     assert found[TrustLevel.NO] is None
-    assert placement_of(case, ServedBy.PAGE_CACHE, trusts[TrustLevel.YES]) is None
+    assert placement_of(case, None, ServedBy.PAGE_CACHE, trusts[TrustLevel.YES]) is None
+
+
+def of_limit(limit: Bottleneck) -> Placement | None:
+    """The place of 10,000 reads a second of a SATA SSD, with something that limits them."""
+    run = read(recorded(SATA, 10_000))
+    (case,) = phase_cases(run, run.phases[0])
+    limiter = Conclusion(limit, Confidence.HIGH, ())
+    return placement_of(case, limiter, ServedBy.STORAGE, Trust(level=TrustLevel.YES, reasons=()))
+
+
+@pytest.mark.parametrize("limit", [Bottleneck.OFFERED_LOAD, Bottleneck.THROTTLE_IO, Bottleneck.THROTTLE_CPU])
+def test_a_load_that_was_held_back_is_no_measure_of_the_device(limit: Bottleneck) -> None:
+    assert of_limit(limit) is None
+
+
+def test_a_number_that_the_client_limits_says_so() -> None:
+    by_cpu, by_device = (of_limit(limit) for limit in (Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.DEVICE_SATURATED))
+
+    assert by_cpu is not None
+    assert by_device is not None
+    assert "client's CPUs limit this number (client cpu single)" in by_cpu.arithmetic[-1]
+    assert by_cpu.arithmetic[:-1] == by_device.arithmetic
 
 
 def test_operations_without_a_row_have_no_place() -> None:

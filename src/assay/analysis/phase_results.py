@@ -141,7 +141,7 @@ def result_of(
         device_bytes=case.device_bytes,
         steady=_steady(case),
         limiter=_limiter(limiter),
-        placement=placement_of(case, measures, trust) if rated else None,
+        placement=placement_of(case, limiter, measures, trust) if rated else None,
         findings=found,
         trust=trust,
         trusted=trust.level is TrustLevel.YES,

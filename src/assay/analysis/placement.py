@@ -6,14 +6,17 @@ rows of that class; one of unknown class with all devices, and the text says so.
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from assay import plan
 from assay.analysis.case import Case
 from assay.analysis.device_class import DeviceClass, device_class, link_rate
+from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.invariants.invariant_table import Invariant, InvariantKind, InvariantTable, load
 from assay.plan.op_rules import FLUSHES, READS, WRITES
 from assay.results import Placement, Trust
 from assay.units import format_bytes, format_number, format_seconds
-from assay.verdicts import ServedBy, TrustLevel
+from assay.verdicts import Bottleneck, ServedBy, TrustLevel
 
 _IN_ORDER = (plan.Sequential, plan.SharedStream, plan.Whole)
 _FRACTIONS = ((1.0, "all"), (3 / 4, "three quarters"), (2 / 3, "two thirds"), (1 / 2, "half"), (1 / 3, "a third"),
@@ -22,15 +25,18 @@ _NEAR = 0.03
 """Share of a fraction within which a number is called by it."""
 _MOST_CLASSES = 3
 """Classes that a number of an unknown device is compared with."""
+_HELD_BACK = frozenset({Bottleneck.OFFERED_LOAD, Bottleneck.THROTTLE_CPU, Bottleneck.THROTTLE_IO})
+"""What the load, or a limit of its control group, gave is no measure of the device."""
 _NFS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs"})
 
 
-def placement_of(case: Case, measures: ServedBy, trust: Trust) -> Placement | None:
-    """Place the number of a result; None: it cannot be used, is not of storage, or no row is for such operations."""
-    is_of_one_machine = case.run.client_set is None
-    if trust.level is TrustLevel.NO or not is_of_one_machine or not case.ops or case.seconds <= 0:
-        return None
-    if not (measures.is_past_memory or measures is ServedBy.LINK):
+def placement_of(case: Case, limiter: Conclusion | None, measures: ServedBy, trust: Trust) -> Placement | None:
+    """Place the number of a result.
+
+    Returns None for a number that cannot be used or is not of storage, for a load that was held back, and where no row is
+    for such operations.
+    """
+    if not _is_of_device(case, limiter, measures, trust):
         return None
     device, table = device_class(case.subject), load()
     if device.is_server or measures is ServedBy.LINK:
@@ -40,10 +46,23 @@ def placement_of(case: Case, measures: ServedBy, trust: Trust) -> Placement | No
         return None
     in_flight = case.job.workers * case.job.queue_depth
     rows = [row for row in table.of_kind(kind) if row.is_for(in_flight=in_flight, block_bytes=case.bytes / case.ops)]
-    own = [row for row in rows if row.about in device.classes]
     if device.classes:
-        return _of_class(case, device, own, table) if own else None
-    return _of_unknown(case, device, rows, table) if rows else None
+        rows = [row for row in rows if row.about in device.classes]
+    if not rows:
+        return None
+    placed = _of_class(case, device, rows, table) if device.classes else _of_unknown(case, device, rows, table)
+    if limiter is None or limiter.limit not in CLIENT_CPU:
+        return placed
+    why = f"the client's CPUs limit this number ({limiter.limit.value.replace('_', ' ')}): the device may give more"
+    return msgspec.structs.replace(placed, arithmetic=(*placed.arithmetic, why))
+
+
+def _is_of_device(case: Case, limiter: Conclusion | None, measures: ServedBy, trust: Trust) -> bool:
+    """Whether a number can be used, is what one machine got from its storage, and as much as the load could get."""
+    if trust.level is TrustLevel.NO or (limiter is not None and limiter.limit in _HELD_BACK):
+        return False
+    has_done = case.run.client_set is None and case.ops > 0 and case.seconds > 0
+    return has_done and (measures.is_past_memory or measures is ServedBy.LINK)
 
 
 def kind_of(case: Case) -> InvariantKind | None:
@@ -95,7 +114,7 @@ def _of_class(case: Case, device: DeviceClass, rows: Sequence[Invariant], table:
 def _of_unknown(case: Case, device: DeviceClass, rows: Sequence[Invariant], table: InvariantTable) -> Placement:
     value = _value(case, rows[0])
     inside = [row for row in rows if row.low <= value <= row.high]
-    shown = (inside or sorted(rows, key=lambda row: _distance(value, row)))[:_MOST_CLASSES]
+    shown = inside[:_MOST_CLASSES] or sorted(rows, key=lambda row: _distance(value, row))[:1]
     if inside:
         text = f"unknown class of device; the number would be typical for {_either(table, shown)}"
     else:

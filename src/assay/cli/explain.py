@@ -24,6 +24,12 @@ def explain(
         bool,
         typer.Option("--invariants", help="Print the table that results are placed by, with sources."),
     ] = False,
+    clients: Annotated[
+        int,
+        typer.Option(
+            "--clients", min=1, max=1_000_000, metavar="N", help="Work out what N clients like this one need."
+        ),
+    ] = 10,
     client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
@@ -54,7 +60,7 @@ def explain(
         judged = document_told(recorded)
         if client is not None:
             judged, recorded = client_alone(judged, recorded, client)
-        out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)
+        out.print(Text("\n").join(story(judged, recorded, about, out.width, clients=clients)), soft_wrap=True)
 
 
 def _print_thresholds() -> None:

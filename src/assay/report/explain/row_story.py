@@ -10,6 +10,7 @@ from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
 from assay.report.expected_words import expected_of_row
+from assay.report.explain.extrapolated import USUAL_CLIENTS, extrapolated
 from assay.report.explain.invariants_story import placed_words
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
@@ -56,7 +57,7 @@ _OF_CHANGES = {
 _DATE = len("2026-01-01")
 
 
-def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
+def row_story(document: Document, run: RunRecord, row: int, width: int, *, clients: int = USUAL_CLIENTS) -> list[Text]:
     """Tell the story of a result.
 
     Args:
@@ -64,6 +65,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         run: What they were worked out from.
         row: Number of the result, from 1, as `assay show` has it.
         width: Of the terminal.
+        clients: How many the need of the link, the CPUs and the device is worked out for.
     """
     result, count = document.results[row - 1], len(document.results)
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
@@ -84,6 +86,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         rows("curve", _curve(document, run, row)),
         paragraph("cost", _cost(result), width),
         paragraph("change", _changes(result), width),
+        paragraph("scaling", extrapolated(run, result, clients), width),
         paragraph("notes", _notes(result), width),
         paragraph("judged by", _thresholds(result), width),
     ]

@@ -11,6 +11,7 @@ from assay.analysis.threshold_table import threshold_table
 from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words
 from assay.report.clients.told_sums import told_sums
+from assay.report.explain.extrapolated import USUAL_CLIENTS
 from assay.report.explain.finding_story import finding_ids, finding_story
 from assay.report.explain.paragraphs import paragraph
 from assay.report.explain.row_story import row_story
@@ -20,8 +21,18 @@ from assay.results import Document, Result
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-def story(document: Document, run: RunRecord, about: str | None, width: int) -> list[Text]:
-    """Tell what was asked about; raises InputError with what there is."""
+def story(
+    document: Document, run: RunRecord, about: str | None, width: int, *, clients: int = USUAL_CLIENTS
+) -> list[Text]:
+    """Tell what was asked about; raises InputError with what there is.
+
+    Args:
+        document: The results of the run.
+        run: What they were worked out from.
+        about: A row by number or label, or the id of a finding; None: the run in short.
+        width: Of the terminal.
+        clients: How many the needs of a row are worked out for.
+    """
     if about is None:
         return run_story(sums_of(document), width)
     if _NUMBER.fullmatch(about):
@@ -30,10 +41,10 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
             there = f"it has rows 1 to {count}" if count else "nothing was measured"
             there += "; a client's own have labels, and numbers with --client NAME" if document.clients else ""
             raise InputError(f"run {document.run.id} has no row {about}: {there}")
-        return _row(document, run, int(about), width)
+        return _row(document, run, int(about), width, clients)
     labels = [result.label for result in document.results]
     if about in labels:
-        return _row(document, run, labels.index(about) + 1, width)
+        return _row(document, run, labels.index(about) + 1, width, clients)
     ids = finding_ids(document)
     if about not in ids:
         of_sums = [result.label for result in sums_of(document).results]
@@ -42,14 +53,15 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
     return _finding(document, about, width)
 
 
-def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
+def _row(document: Document, run: RunRecord, row: int, width: int, clients: int) -> list[Text]:
     """Tell of a sum among the sums, and of a client's own result among its others, by its own record."""
     result = document.results[row - 1]
     if result.client is None or not document.clients:
         shown = sums_of(document)
     else:
         shown, run = client_alone(document, run, result.client)
-    return [*row_story(shown, run, shown.results.index(result) + 1, width), *_of_clients(document, result, width)]
+    told = row_story(shown, run, shown.results.index(result) + 1, width, clients=clients)
+    return [*told, *_of_clients(document, result, width)]
 
 
 def _finding(document: Document, about: str, width: int) -> list[Text]:
