@@ -85,3 +85,21 @@ def test_what_ten_clients_get_of_a_device_is_what_it_gives(assay: Assay) -> None
     assert times is not None, told
     assert float(times[1]) == pytest.approx(5, rel=0.05)
     assert all_of_them["throughput_bytes_per_s"] == pytest.approx(float(times[1]) * 10 * MIB, rel=0.1)
+
+
+@pytest.mark.parametrize("command", ["measure", "quick", "bigdir"])
+def test_a_table_of_invariants_that_cannot_be_read_is_refused_before_anything_is_done(
+    command: str, assay: Assay, tmp_path: Path
+) -> None:
+    table = tmp_path / "config" / "assay" / "invariants.toml"
+    table.parent.mkdir(parents=True)
+    table.write_text("[[invariant]]\nid = 5\n")
+    measured = tmp_path / "measured"
+    measured.mkdir()
+    words = ("10", "2", "--dir", measured) if command == "bigdir" else (measured,)
+
+    refused = assay(command, *words, env={"XDG_CONFIG_HOME": str(tmp_path / "config")}, check=2)
+
+    assert f"{table}: " in refused.stderr
+    assert "id" in refused.stderr
+    assert list(measured.iterdir()) == []

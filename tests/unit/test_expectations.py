@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.analysis.set_views import of_client
 from assay.claims.expected import with_expectations
 from assay.claims.expected_limit import check_names, read_expected
 from assay.claims.sentence import SaidValue
@@ -261,6 +262,9 @@ def test_of_several_clients_the_sum_is_compared() -> None:
 
     assert found.verdict is MET
     assert [one.value for one in found.results] == [pytest.approx(2e4)]
+    # One client's own view has no expectation: nobody expected that of it alone.
+    whole = msgspec.structs.replace(quick_run()[1], results=tuple(own), clients=tuple(two), expectations=(found,))
+    assert of_client(whole, "n1").expectations == ()
 
 
 @pytest.mark.parametrize("fact", [None, 5, "iops>=1", ()])
