@@ -10,7 +10,7 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord
 from assay.claims.accepted import ClaimVerdict, of_all
 from assay.claims.against_runs import OfRuns, judge_amounts
-from assay.claims.expected_limit import MOST, ExpectedLimit, is_meant, read_limit
+from assay.claims.expected_limit import MOST, MOST_CHARACTERS, ExpectedLimit, is_meant, read_limit
 from assay.claims.judged import JudgedSentence
 from assay.compare.arms import Arm
 from assay.errors import InputError
@@ -36,7 +36,8 @@ def with_expectations(found: Document, facts: Mapping[str, object]) -> Document:
     if not isinstance(texts, tuple | list):
         return found
     arm = Arm.of(found.run.id, [found])
-    return msgspec.structs.replace(found, expectations=tuple(_expectation(str(text), arm) for text in texts[:MOST]))
+    limits = (str(text)[:MOST_CHARACTERS] for text in texts[:MOST])
+    return msgspec.structs.replace(found, expectations=tuple(_expectation(text, arm) for text in limits))
 
 
 def _expectation(text: str, arm: Arm) -> Expectation:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from assay.outward import one_line
 from assay.results import Document, Expectation, ExpectedResult, Result
 from assay.units import format_number
 from assay.verdicts import ExpectationVerdict
@@ -22,7 +23,7 @@ def expected_in_short(document: Document) -> str:
     met = len(every) - len(named)
     told += [f"{met} more met"] if met else []
     told += [f"{len(named) - _MOST_NAMED} more not met or undecided"] if len(named) > _MOST_NAMED else []
-    return f"Expected: {'; '.join(told)}."
+    return one_line(f"Expected: {'; '.join(told)}.")
 
 
 def _told(found: Sequence[Expectation]) -> list[str]:
