@@ -31,6 +31,9 @@ def test_the_rate_of_a_device_meets_limits_below_it_and_misses_those_above(assay
         again = assay("rerun", "last", "--no-report", check=1)
 
     assert verdicts == ["met", "met", "not_met"]
+    # No fact shows what is behind a loop device, whatever its rate.
+    assert shown["results"][0]["placement"]["device_class"] is None
+    assert shown["results"][0]["placement"]["text"].startswith("unknown class of device; ")
     assert "--expect: of 3 expectations 1 not met, 0 undecided" in done.stderr
     assert "read:throughput>=60MiB/s: not met" in done.stdout
     # A rerun compares with what the run before it was compared with.
