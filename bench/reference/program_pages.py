@@ -31,7 +31,8 @@ Every command ends with one of these exit codes:
 """
 _AFTER_CODES = """
 A result that must not be used has a finding that is `invalid`. A classic tool ends with 0 there, as the original does,
-unless `--strict` is given. With `--require-trust yes` (or `weak`) a result that is trusted less ends with 1, too.
+unless `--strict` is given. With `--require-trust yes` (or `weak`) a result that is trusted less ends with 1, too;
+so does a run with `--expect` unless all its expectations are met.
 `assay diff` ends with 1 when the runs differ,
 `assay compare` when a gate is violated or undecided, `assay claims` when a claim is contradicted.
 2 is for what the user can fix: the command line, or a file, directory or run that does not exist or cannot be read. 3

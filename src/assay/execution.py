@@ -5,17 +5,19 @@ polars, numpy, analysis and the display: all of them before the engine starts, a
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.document import code_of_tool, document
+from assay.analysis.document import code_of_tool
 from assay.analysis.record import RunRecord, read
 from assay.analysis.set_views import sums_of
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
 from assay.bundle.client_set import OnLost, Share
 from assay.bundle.remarks import Remarks
+from assay.claims.expected import expected_document
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.connection import Connection
 from assay.cluster.group_run import run_group
@@ -40,7 +42,7 @@ from assay.results import Document, to_json
 from assay.running.carrying_out import Display, run_plan
 from assay.running.stopping import Stopped
 from assay.tools import registry
-from assay.verdicts import TrustLevel
+from assay.verdicts import ExpectationVerdict, TrustLevel
 
 if TYPE_CHECKING:
     from assay.tools.front_end import Output
@@ -151,7 +153,7 @@ class Execution:
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
-        outcome = document(run) if self._quiet else document_with_progress(run)
+        outcome = expected_document(run) if self._quiet else document_with_progress(run)
         head = head_of(outcome, run)
         keep_answer(bundle.path, self._runs, KeptAnswer(document=outcome, head=head))
         output = registry.output(run)
@@ -178,7 +180,7 @@ class Execution:
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
         code = outcome.run.exit_code if self._is_strict else code_of_tool(outcome)
-        return code or self._code_of_trust(outcome)
+        return code or max(self._code_of_trust(outcome), _code_of_expectations(outcome))
 
     def _code_of_trust(self, outcome: Document) -> int:
         """Give 1 where results are trusted less than was asked for, and print how many."""
@@ -209,3 +211,13 @@ class Execution:
         except (RunError, InputError) as missing:
             sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")
             return None
+
+
+def _code_of_expectations(judged: Document) -> int:
+    """Give 1 unless all expectations are met, and print how many are not."""
+    count = Counter(one.verdict for one in judged.expectations)
+    not_met, undecided = count[ExpectationVerdict.NOT_MET], count[ExpectationVerdict.UNDECIDED]
+    if not not_met and not undecided:
+        return MEASURED
+    sys.stderr.write(f"--expect: of {count.total()} expectations {not_met} not met, {undecided} undecided\n")
+    return NOT_TRUSTED

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assay.analysis.document import document
 from assay.analysis.histogram import shares_at_most
 from assay.analysis.record import RunRecord, read
 from assay.analysis.set_views import sums_of
 from assay.bundle.catalog import open_run, resolve, runs_directory
 from assay.bundle.damage import report_damage
 from assay.bundle.run_sets import run_set
+from assay.claims.expected import expected_document
 from assay.compare.arms import Arm
 from assay.compare.comparison import DEFAULT_EFFECT, Comparison, Row
 from assay.compare.comparison import compare as compare_arms
@@ -141,7 +141,7 @@ class LoadedRun:
         if kept := kept_answer(self._folder, self._runs):
             return kept.document
         with report_damage(self._folder):
-            return document(self.record)
+            return expected_document(self.record)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from assay.outward import json_text
 from assay.verdicts import (
     Bottleneck,
     Confidence,
+    ExpectationVerdict,
     RecoveryVerdict,
     ScheduleVerdict,
     ServedBy,
@@ -186,6 +187,18 @@ class Efficiency(Part, kw_only=True):
     joules_per_gib: float | None
 
 
+class Placement(Part, kw_only=True):
+    """A number among those of its class, by the table of invariants."""
+
+    text: str
+    """Such as `typical for a SATA SSD`."""
+    device_class: str | None
+    """As the facts show it; null: they do not, and the text is a comparison."""
+    arithmetic: tuple[str, ...]
+    rows: tuple[str, ...]
+    """Ids of the rows that it was compared with."""
+
+
 class Reason(Part, kw_only=True):
     """Why a number is less than trusted."""
 
@@ -240,6 +253,8 @@ class Result(Part, kw_only=True):
     latency_ns: LatencyNs
     latency_intervals_ns: LatencyEstimatesNs | None
     response_ns: LatencyNs | None
+    response_intervals_ns: LatencyEstimatesNs | None = None
+    """Null: a closed loop."""
     schedule: Schedule | None
     """Null: a closed loop."""
     cpu_ns_per_op: float | None
@@ -251,6 +266,8 @@ class Result(Part, kw_only=True):
     """Bytes that the target's block device moved in the window in the direction of the operation, by /proc/diskstats."""
     steady: Steady | None
     limiter: Limiter | None
+    placement: Placement | None = None
+    """Null: the number cannot be used, is not of storage, or the table has no row for it."""
     findings: tuple[Finding, ...]
     trust: Trust
     trusted: bool
@@ -604,6 +621,31 @@ class SetOfClients(Part, kw_only=True):
     straggler: Straggler | None
 
 
+class ExpectedResult(Part, kw_only=True):
+    """One result, compared with an expectation."""
+
+    label: str
+    """Without the number of the repeat; empty: no result has the number."""
+    verdict: ExpectationVerdict
+    reason: str
+    value: float | None
+    interval: tuple[float, float] | None
+    """At 95 %: of the window, or from three repeats on of the repeats."""
+    unit: str
+    """Of the expectation."""
+
+
+class Expectation(Part, kw_only=True):
+    """What the user expected (`--expect`), and what came of it."""
+
+    text: str
+    verdict: ExpectationVerdict
+    """`not_met` where one of its results does not meet it, `undecided` where one is undecided."""
+    reason: str
+    """Of the result that decides."""
+    results: tuple[ExpectedResult, ...]
+
+
 class Document(Part, kw_only=True):
     """What `--json` prints."""
 
@@ -623,6 +665,8 @@ class Document(Part, kw_only=True):
     sums: tuple[SetOfClients, ...] = ()
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""
+    expectations: tuple[Expectation, ...] = ()
+    """As the user gave them; none: nothing was expected."""
 
 
 def moves_data(result: Result) -> bool:

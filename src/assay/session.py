@@ -16,6 +16,7 @@ from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.confinement import check_action, check_plan, is_confined
 from assay.errors import InputError, PlanError
+from assay.invariants import invariant_table
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.progress_line import StatusLines
 from assay.loads import impossible
@@ -67,8 +68,8 @@ class Session:
             clients: Who measures; None: this machine alone.
 
         Raises:
-            InputError: a run has their name for its id, two things would go to standard output, or clients would measure
-                where this command is confined to a folder.
+            InputError: a run has their name for its id, two things would go to standard output, clients would measure where
+                this command is confined to a folder, or the user's table of invariants cannot be read.
         """
         self._argv = argv
         self._runs = runs_directory(runs)
@@ -85,6 +86,7 @@ class Session:
         self._connection: Connection | None = None
         if clients is not None:
             check_action("measuring with clients")
+        invariant_table.load()
         if json and live_json == STANDARD_OUTPUT:
             raise InputError("--json and --live-json -: both want standard output; give --live-json a file")
         if remarks.name is not None:

@@ -149,6 +149,20 @@ class ComparisonVerdict(enum.StrEnum):
         return {"different_small": "different, but small", "not_comparable": "not comparable"}.get(self, self.value)
 
 
+class ExpectationVerdict(enum.StrEnum):
+    """What an expectation comes to."""
+
+    MET = "met"
+    NOT_MET = "not_met"
+    UNDECIDED = "undecided"
+    """The interval contains the limit, or the number cannot be used."""
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return self.value.replace("_", " ")
+
+
 class Confidence(enum.StrEnum):
     """Confidence of a verdict."""
 

@@ -45,6 +45,9 @@ def hostile(assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
             Fact(key="target.data.device.diskstats", value=(HOSTILE,), source="user"),
             Fact(key="target.data.device.model", value=HOSTILE, source="user"),
             Fact(key=f"target.{HOSTILE}", value=HOSTILE, source="user"),
+            Fact(key="given.expect", value=(HOSTILE, f"{HOSTILE[:20]}: p99<2ms", "read:iops>=1\n\n"), source="user"),
+            Fact(key="target.data.device.0.name", value=HOSTILE, source="user"),
+            Fact(key="target.data.device.0.model", value=HOSTILE, source="user"),
             Fact(key="quick.size_reason", value=HOSTILE, source="assay"),
         ]
     )

@@ -6,7 +6,7 @@ import pytest
 from assay.analysis import findings
 from assay.report.answer import answer
 from assay.report.quick_words import QUICK
-from assay.results import Committed, Document, LatencyEstimatesNs, Limiter, Result
+from assay.results import Committed, Document, LatencyEstimatesNs, Limiter, Placement, Result
 from assay.verdicts import Bottleneck, Confidence
 from unit.quick_run import quick_run
 
@@ -127,3 +127,15 @@ def test_what_limits_is_told_by_rows(document: Document) -> None:
 
 def test_a_run_without_a_number_says_nothing(document: Document) -> None:
     assert answer(msgspec.structs.replace(document, results=()), QUICK) == ()
+
+
+def test_the_only_number_is_placed_where_the_class_of_its_device_is_known(document: Document) -> None:
+    place = Placement(text="typical for a SATA SSD", device_class="a SATA SSD", arithmetic=(), rows=("x",))
+    row = named(document, "random-read-1", findings=(), trust=findings.trust([]), trusted=True, placement=place)
+    of_no_class = msgspec.structs.replace(row, placement=msgspec.structs.replace(place, device_class=None))
+
+    placed = answer(msgspec.structs.replace(document, results=(row,)), "x")
+    unknown = answer(msgspec.structs.replace(document, results=(of_no_class,)), "x")
+
+    assert "Typical for a SATA SSD." in placed
+    assert not any("SATA" in line for line in unknown)

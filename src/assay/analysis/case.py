@@ -11,6 +11,7 @@ from assay.analysis.latency_modes import by_latency
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.limiter.evidence import gather
 from assay.analysis.limiter.rules import decide
+from assay.analysis.limiter.signals import Signals
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import Operation
 from assay.analysis.steadiness import JobSteadiness
@@ -137,8 +138,12 @@ class Case:
     @functools.cached_property
     def limiter(self) -> Conclusion | None:
         """What limited its job; None for a part of one, and where nothing was done."""
-        signals = gather(self.subject, self.window, self.uses, self.latency_ns, is_absorbed=self.is_absorbed)
-        return decide(signals) if self.is_whole and self.ops and signals else None
+        return decide(self.signals) if self.is_whole and self.ops and self.signals else None
+
+    @functools.cached_property
+    def signals(self) -> Signals | None:
+        """What was counted in its window; None where nothing was sampled."""
+        return gather(self.subject, self.window, self.uses, self.latency_ns, is_absorbed=self.is_absorbed)
 
     @property
     def is_absorbed(self) -> bool:

@@ -16,6 +16,7 @@ from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_MACHINE, OF_RESULT
 from assay.analysis.labels import label_of
 from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.placement import placement_of
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
@@ -122,6 +123,7 @@ def result_of(
         latency_ns=case.latency_ns,
         latency_intervals_ns=case.latencies.intervals,
         response_ns=case.response_ns,
+        response_intervals_ns=case.responses.intervals if case.responses else None,
         schedule=schedule_of(case.subject),
         cpu_ns_per_op=case.cpu_ns_per_op,
         time_budget=budget.time_budget(uses),
@@ -138,6 +140,7 @@ def result_of(
         device_bytes=case.device_bytes,
         steady=_steady(case),
         limiter=_limiter(limiter),
+        placement=placement_of(case, limiter, measures, trust) if rated else None,
         findings=found,
         trust=trust,
         trusted=trust.level is TrustLevel.YES,

@@ -5,12 +5,16 @@ import os
 from pathlib import Path
 
 import assay
+from assay.invariants.invariant_table import own_text
 
 
 def rules_version() -> str:
-    """Name the rules: what this version of Assay consists of, wherever and whenever it was installed."""
+    """Name the rules: what this version of Assay consists of, and the user's own table of invariants.
+
+    Raises InputError where that table cannot be read.
+    """
     root = Path(assay.__file__).parent
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(own_text().encode())
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(name for name in names if name.endswith((".py", ".toml", ".json"))):

@@ -47,7 +47,8 @@ def of_client(document: Document, name: str) -> Document:
     if client.role == OBSERVER:
         raise InputError(f"client '{name}' of run {document.run.id} is an observer: it made no load and has no results")
     own = _narrowed(document, tuple(result for result in document.results if result.client == name))
-    return msgspec.structs.replace(own, clients=(), starts=(), sums=())
+    # Expectations are compared with the sums.
+    return msgspec.structs.replace(own, clients=(), starts=(), sums=(), expectations=())
 
 
 def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:

@@ -86,8 +86,6 @@ CACHED_LATENCY = 5.0
 """Times what a read from the page cache takes, below which a mode of several is that of the page cache (METHOD 4.4, C4)."""
 MECHANICAL_READ_S = 2e-3
 """Latency of a random read from where on something moves in the device: half a turn at 15,000 a minute."""
-WRITES_TO_READS = 5.0
-"""Times the rate of random reads that random writes reach only with a cache: the same parts move for both."""
 
 # -- the client --------------------------------------------------------------------------------------------------------
 RUN_DELAY_SHARE = 0.10

@@ -88,7 +88,7 @@ def assess(text: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant
     if not about.is_by_user and not SIDE.fullmatch(about.side):
         return undecided(text, f"'{about.side[:40]}' names no run")
     if isinstance(sentence.claimed, StatedValue):
-        found = _amounts(sentence, sentence.claimed, about, runs(about.side))
+        found = assess_amounts(sentence, about, runs(about.side))
     else:
         right = re.sub(rf"^{re.escape(about.metric)}\s+of\s+", "", sentence.claimed.right)
         if not SIDE.fullmatch(right):
@@ -106,8 +106,11 @@ def assess(text: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant
 # -- a value -----------------------------------------------------------------------------------------------------------
 
 
-def _amounts(sentence: Sentence, amount: StatedValue, about: OfRuns, arm: Arm) -> list[AssessedSentence]:
-    """Assess each result that a sentence is about; one that explains why there is none, where there is none."""
+def assess_amounts(sentence: Sentence, about: OfRuns, arm: Arm) -> list[AssessedSentence]:
+    """Assess each result that a sentence of a value is about; one that explains why there is none, where there is none."""
+    amount = sentence.claimed
+    if not isinstance(amount, StatedValue):
+        raise TypeError("a sentence of a value")
     metric = _metric(about.metric, amount)
     if metric is None:
         return [
@@ -157,7 +160,7 @@ def _of_label(
     )
     measured = f"{_runs(values)}: {figure(shown.values[0])} {unit}"
     if between is None:
-        return undecided(label, f"{measured}, without an interval", shown)
+        return undecided(label, f"{measured}, without an interval: three runs or repeats give one", shown)
     verdicts = {amount.accepted.verdict(between[0] / factor, between[1] / factor) for factor in factors}
     if len(verdicts) > 1:
         return undecided(label, f"{unit} may count in 1000s or 1024s, and the verdict turns on it", shown)
@@ -186,7 +189,7 @@ def _of_another(samples: Sequence[Sample], sentence: Sentence) -> str | None:
     others = sorted(kind.words for kind in measured - {wanted} if sentence.served or not kind.is_past_memory)
     if not others:
         return None
-    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end of the sentence selects it"
+    cure = "" if sentence.served else "; 'from ...' or 'as measured' at the end accepts it"
     return f"the number is of {' and '.join(others)}, the claim of {wanted.words}{cure}"
 
 
@@ -207,9 +210,8 @@ def _interval(metric: Metric, samples: Sequence[Sample], values: Sequence[float]
 def _own_interval(metric: Metric, result: Result) -> tuple[float, float] | None:
     """Give the interval that the window of one run leaves."""
     if metric.name in _PERCENTILES:
-        of = result.latency_intervals_ns
-        # It is that of service times; response times have none.
-        if of is None or result.response_ns is not None:
+        of = result.latency_intervals_ns if result.response_ns is None else result.response_intervals_ns
+        if of is None:
             return None
         found: tuple[float, float] | None = getattr(of, metric.name.replace(".", "_"))
         return found

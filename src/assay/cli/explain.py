@@ -21,6 +21,16 @@ def explain(
         bool,
         typer.Option("--thresholds", help="Print all thresholds, and nothing about a run."),
     ] = False,
+    invariants: Annotated[
+        bool,
+        typer.Option("--invariants", help="Print the table that results are placed by, with sources."),
+    ] = False,
+    clients: Annotated[
+        int,
+        typer.Option(
+            "--clients", min=1, max=1_000_000, metavar="N", help="Work out what N clients like this one need."
+        ),
+    ] = 10,
     client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
@@ -28,6 +38,9 @@ def explain(
     """Explain a result: method, what served it, what limited it, and thresholds."""
     if thresholds:
         _print_thresholds()
+        return
+    if invariants:
+        _print_invariants()
         return
     from assay.bundle.catalog import open_run
 
@@ -55,7 +68,9 @@ def explain(
                 return {}
             return earlier_rates(document, lambda folder: answer_of(str(folder), folder.parent).document)
 
-        out.print(Text("\n").join(story(document, recorded, about, out.width, earlier)), soft_wrap=True)
+        out.print(
+            Text("\n").join(story(document, recorded, about, out.width, earlier, clients=clients)), soft_wrap=True
+        )
 
 
 def _print_thresholds() -> None:
@@ -66,3 +81,14 @@ def _print_thresholds() -> None:
 
     out = console()
     out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)
+
+
+def _print_invariants() -> None:
+    from rich.text import Text
+
+    from assay.console import console
+    from assay.invariants.invariant_table import load
+    from assay.report.explain.invariants_story import invariants_story
+
+    out = console()
+    out.print(Text("\n").join(invariants_story(load(), out.width)), soft_wrap=True)

@@ -8,6 +8,7 @@ from assay.cli.clients import with_clients
 from assay.cli.options import (
     Device,
     Directory,
+    Expect,
     Json,
     Link,
     LiveJson,
@@ -22,6 +23,7 @@ from assay.cli.options import (
     User,
     WaitQuiet,
     argv,
+    expected,
     given,
 )
 from assay.cli.pipes import echo
@@ -141,6 +143,7 @@ def measure(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    expect: Expect = None,
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
@@ -187,6 +190,7 @@ def measure(
     )
     place = Path(directory) if as_toml else check_directory(directory)
     plan = native.parse(text, SOURCE, directory=place, settings={}, repeat=repeat)
+    facts = (*given(link, device), *expected(expect, plan))
     if as_toml:
         echo(text, end="")
         return
@@ -202,4 +206,4 @@ def measure(
         wait_quiet=wait_quiet,
         clients=clients,
     )
-    raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=given(link, device)))
+    raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=facts))

@@ -87,6 +87,14 @@ RequireTrust = Annotated[
         help="Exit with 1 if a result is trusted less: yes or weak.",
     ),
 ]
+Expect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expect",
+        metavar="LIMITS",
+        help="Exit with 1 unless the results meet them: '100kiops,read:p99<2ms'; may be given again.",
+    ),
+]
 WaitQuiet = Annotated[
     str | None,
     typer.Option(
@@ -159,6 +167,18 @@ def given(link: str | None, device: str | None) -> "tuple[Fact, ...]":
         except InputError as error:
             raise InputError(f"{option}: {error}") from error
     return tuple(facts)
+
+
+def expected(texts: list[str] | None, plan: "Plan") -> "tuple[Fact, ...]":
+    """Give the limits of `--expect` as a fact of the run; raises InputError for one that a Plan cannot meet or miss."""
+    if not texts:
+        return ()
+    from assay.claims.expected_limit import check_names, read_expected
+    from assay.host.facts import EXPECT_FACT, Fact
+
+    limits = read_expected(texts)
+    check_names(limits, plan)
+    return (Fact(key=EXPECT_FACT, value=tuple(limit.text for limit in limits), source="--expect"),)
 
 
 def argv() -> tuple[str, ...]:

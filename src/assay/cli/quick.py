@@ -8,6 +8,7 @@ from assay.cli.clients import with_clients
 from assay.cli.options import (
     Device,
     Directory,
+    Expect,
     Json,
     Link,
     LiveJson,
@@ -24,6 +25,7 @@ from assay.cli.options import (
     User,
     WaitQuiet,
     argv,
+    expected,
     given,
 )
 from assay.cli.pipes import echo
@@ -54,6 +56,7 @@ def quick(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    expect: Expect = None,
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
@@ -90,6 +93,7 @@ def quick(
     seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)
     if wanted is not None and not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
+    limits = expected(expect, load.default_plan(place))
     phase_lengths(seconds, repeat)  # refused before clients are asked to join
     asked = parse_bytes(size) if size else None
     if clients is None:
@@ -103,6 +107,7 @@ def quick(
             Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
             Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
             *given(link, device),
+            *limits,
         )
         plan = as_user(load.plan(place, sizing, repeat), user)
         exit_code = session.measure(plan, source_text=load.source_text(), facts=facts)

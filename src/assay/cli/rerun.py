@@ -9,6 +9,7 @@ import typer
 from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
+    Expect,
     Json,
     LiveJson,
     Name,
@@ -22,6 +23,7 @@ from assay.cli.options import (
     WaitQuiet,
     argv,
     check_commands,
+    expected,
 )
 from assay.errors import InputError
 from assay.outward import one_line
@@ -51,12 +53,14 @@ def rerun(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    expect: Expect = None,
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a Plan again with the same seed; another user's Plan needs a confirmation."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.remarks import remarks
+    from assay.host.facts import EXPECT_FACT
     from assay.session import Session
 
     text = remarks(name, tag, note)
@@ -80,6 +84,7 @@ def rerun(
             directories=_directories(bundle.plan, clients),
         )
     source = bundle.source_text()
+    facts = expected(expect, bundle.plan) or tuple(fact for fact in bundle.facts if fact.key == EXPECT_FACT)
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
         _ask(bundle, clients, is_answered=yes)
@@ -95,7 +100,7 @@ def rerun(
         wait_quiet=wait_quiet,
         clients=clients,
     )
-    raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
+    raise typer.Exit(session.measure(bundle.plan, source_text=source, facts=facts, has_outputs=False))
 
 
 def _directories(plan: "Plan", clients: "ClientsAsked") -> "Mapping[str, Path] | None":

@@ -9,6 +9,7 @@ from assay.cli.options import (
     AllowCommands,
     Device,
     Directory,
+    Expect,
     Json,
     Link,
     LiveJson,
@@ -29,6 +30,7 @@ from assay.cli.options import (
     WaitQuiet,
     argv,
     check_commands,
+    expected,
     given,
 )
 from assay.cli.pipes import echo
@@ -64,6 +66,7 @@ def run(
     note: Note = None,
     live_json: LiveJson = None,
     require_trust: RequireTrust = None,
+    expect: Expect = None,
     wait_quiet: WaitQuiet = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
@@ -82,6 +85,7 @@ def run(
         text, source, directory, set_=set_, time=time, size=size, repeat=repeat, scale=scale, target=target
     )
     check_commands(plan, are_allowed=allow_commands)
+    facts = (*given(link, device), *expected(expect, plan))
     session = Session(
         argv(),
         runs=runs,
@@ -95,7 +99,7 @@ def run(
         clients=clients,
     )
     try:
-        exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
+        exit_code = session.measure(as_user(plan, user), source_text=text, facts=facts)
     except PlanError as refused:
         raise placed(refused, text, source) from refused
     raise typer.Exit(exit_code)

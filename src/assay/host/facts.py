@@ -7,6 +7,9 @@ LINK_FACT = "given.link_bytes_per_s"
 DEVICE_FACT = "given.device_bytes_per_s"
 """Key of the maximum throughput of the devices, as the user states."""
 
+EXPECT_FACT = "given.expect"
+"""Key of what the user expects of the results: a text for each limit."""
+
 ENCRYPTED_FACT = "clients.is_encrypted"
 """Key of whether a run of several clients had keys and encryption, which `--insecure` leaves out."""
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from assay.analysis.document import document
 from assay.analysis.record import RunRecord
+from assay.claims.expected import expected_document
 from assay.live.progress_line import ProgressLine
 from assay.results import Document
 
@@ -49,6 +49,6 @@ def document_with_progress(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not, with progress."""
     progress = AnalysisProgress(sys.stderr)
     try:
-        return document(run, progress.update)
+        return expected_document(run, progress.update)
     finally:
         progress.end()

@@ -23,6 +23,11 @@ def source_text() -> str:
     return suites.text("quick")
 
 
+def default_plan(directory: Path) -> Plan:
+    """Make the Plan with its default sizes: its phases and operations are known before the machine is looked at."""
+    return native.parse(source_text(), "quick.toml", directory=directory, settings={})
+
+
 def plan(directory: Path, sizing: Sizing, repeat: int = 1) -> Plan:
     """Make the Plan for a directory, whose phases are measured `repeat` times."""
     values = {

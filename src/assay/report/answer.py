@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.analysis.findings import reason_of
 from assay.analysis.set_views import sums_of
 from assay.report.clients.client_words import in_short
+from assay.report.expected_words import expected_in_short
 from assay.report.latency_headline import has_latency_headline, median_interval_words, median_words
 from assay.report.limited_by import limit_words
 from assay.report.numbers import headline, percentile_words, rate, rate_words
@@ -55,7 +56,8 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     of_clients = (in_short(document),)
     is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
     distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
-    lines = (*text, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
+    expected = (*(_placed(results) if has_numbers else ()), expected_in_short(document))
+    lines = (*text, *expected, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
     return tuple(line for line in lines if line)
 
 
@@ -101,6 +103,13 @@ def _numbers(result: Result, quantiles: Sequence[str]) -> Iterator[str]:
         yield rate_words(result)
         yield from _schedule(result)
         yield from _spread(result, quantiles)
+
+
+def _placed(results: Sequence[Result]) -> Iterator[str]:
+    """Place the only number among those of its class, where the facts show the class."""
+    measured = [result for result in results if result.ops]
+    if len(measured) == 1 and (place := measured[0].placement) is not None and place.device_class is not None:
+        yield f"{place.text[:1].upper()}{place.text[1:]}."
 
 
 def _not_usable(result: Result) -> str:

@@ -1,37 +1,48 @@
 """Report results that break a rule which holds for all storage.
 
 - Nothing comes over a link faster than the link carries, as far as its user has named it (METHOD 4.4, C1).
+- Random reads of a hard disk take half a turn or more on average, and a SATA cable carries no more than its encoding leaves.
 - A random write moves the same parts as a random read of its size: five times the rate is a cache in the device, or above
   it, that takes writes and puts them in order (report 003).
 - A read or write of one worker is a call of its own, unless it goes by a queue: the kernel counts the calls, the engine the
   operations, failed ones among both.
 
+The values are those of the table of invariants (`assay/invariants/table.toml`), which the user may change.
+
 Source: rules to think in and to extrapolate from (report 003); a broken one is a finding.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 from assay import plan
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.device_class import HDD, device_class
 from assay.host.facts import LINK_FACT
+from assay.invariants.invariant_table import InvariantKind, InvariantTable, load
 from assay.plan.op_rules import READS, WRITES
 from assay.plan.walk import job_groups, job_ops
 from assay.results import Finding
-from assay.units import format_bytes, format_number
+from assay.units import format_bytes, format_ns, format_number, format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
     """Hold a number against the rules."""
     if case.ops == 0 or case.seconds <= 0:
         return ()
-    return (*_link(case), *_reordered(case), *_calls(case))
+    table = load()
+    return (*_link(case, table), *_device(case, table), *_reordered(case, table), *_calls(case))
 
 
-def _link(case: Case) -> Iterator[Finding]:
-    carries = case.run.facts.get(LINK_FACT)
+def _link(case: Case, table: InvariantTable) -> Iterator[Finding]:
+    line = case.run.facts.get(LINK_FACT)
     moved = case.bytes / case.seconds
-    if not isinstance(carries, int | float) or carries <= 0 or moved <= carries:
+    if not isinstance(line, int | float) or line <= 0:
+        return
+    row = table.link(line)
+    carries = row.high * row.si_factor if row else line
+    if moved <= carries:
         return
     text = (
         f"{format_bytes(moved)}/s is {moved / carries:.1f} times what the link carries ({format_bytes(carries)}/s). Most of"
@@ -41,12 +52,39 @@ def _link(case: Case) -> Iterator[Finding]:
     yield findings.warning("faster-than-storage", text, cure, brief="faster than the link", effect=1 - carries / moved)
 
 
-def _reordered(case: Case) -> Iterator[Finding]:
+def _device(case: Case, table: InvariantTable) -> Iterator[Finding]:
+    """Compare reads from a disk of known class with what its parts allow: whatever is faster came from a cache."""
+    device = device_class(case.subject) if case.measures.is_past_memory else None
+    if device is None or case.operation.direction != "read":
+        return
+    moved, mean_ns = case.bytes / case.seconds, case.latency_ns.mean
+    least_s = max((row.low * row.si_factor for row in table.of_kind(InvariantKind.HALF_TURN)), default=0.0)
+    cables = [row for row in table.of_kind(InvariantKind.INTERFACE) if row.about in device.classes]
+    most = max((row.high * row.si_factor for row in cables), default=math.inf)
+    if device.classes == HDD and _is_random(case.operation.ops) and mean_ns is not None and mean_ns < least_s * 1e9:
+        effect = 1 - mean_ns / least_s / 1e9
+        text = (
+            f"Random reads took {format_ns(mean_ns)} on average; half a turn of the fastest hard disk takes"
+            f" {format_seconds(least_s)}, and {device.device} is one: a cache of the drive or its controller answered."
+        )
+    elif moved > most:
+        effect = 1 - most / moved
+        text = (
+            f"{format_bytes(moved)}/s is {moved / most:.1f} times what the cable of {device.device} carries"
+            f" ({format_bytes(most)}/s): most of it never passed the cable."
+        )
+    else:
+        return
+    cure = "Read a set far larger than the caches of the drive and its controller, or turn these off."
+    yield findings.warning("faster-than-storage", text, cure, brief="faster than the device", effect=effect)
+
+
+def _reordered(case: Case, table: InvariantTable) -> Iterator[Finding]:
     if case.operation.direction != "write" or not case.reaches_device or not _is_random(case.operation.ops):
         return
     reads = [rate for rate in _random_reads_per_s(case) if rate > 0]
     times = case.ops / case.seconds / max(reads) if reads else 0.0
-    if times < thresholds.WRITES_TO_READS:
+    if times < min((row.high for row in table.of_kind(InvariantKind.WRITE_GAIN)), default=math.inf):
         return
     text = (
         f"Random writes were {times:.1f} times as fast as random reads of the same size and depth in this run"

@@ -9,7 +9,10 @@ from assay.analysis.finding_pages import page_of
 from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
+from assay.report.expected_words import expected_of_row
 from assay.report.explain.earlier_runs import median_difference
+from assay.report.explain.extrapolated import USUAL_CLIENTS, extrapolated
+from assay.report.explain.invariants_story import placed_words
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
 from assay.report.latency_headline import has_latency_headline
@@ -56,7 +59,15 @@ _OF_CHANGES = {
 _DATE = len("2026-01-01")
 
 
-def row_story(document: Document, run: RunRecord, row: int, width: int, earlier: Sequence[float] = ()) -> list[Text]:
+def row_story(
+    document: Document,
+    run: RunRecord,
+    row: int,
+    width: int,
+    earlier: Sequence[float] = (),
+    *,
+    clients: int = USUAL_CLIENTS,
+) -> list[Text]:
     """Explain a result.
 
     Args:
@@ -65,6 +76,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int, earlier:
         row: Number of the result, from 1, as `assay show` has it.
         width: Of the terminal.
         earlier: Rates of earlier runs of the same Plan on this machine, in the unit that heads the result.
+        clients: How many the need of the link, the CPUs and the device is worked out for.
     """
     result, count = document.results[row - 1], len(document.results)
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
@@ -72,15 +84,18 @@ def row_story(document: Document, run: RunRecord, row: int, width: int, earlier:
     parts = [
         paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
         *_numbers(result, between, width),
+        paragraph("expected", expected_of_row(document, result), width),
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
+        paragraph("placed", placed_words(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["not known for this row"]),
         paragraph("limiter", _limiter(result), width),
         rows("ceilings", _ceilings(document, result)),
         rows("curve", _curve(document, run, row)),
         paragraph("cost", _cost(result), width),
         paragraph("change", _changes(result), width),
+        paragraph("scaling", extrapolated(run, result, clients), width),
         paragraph("notes", _notes(result), width),
         paragraph("thresholds", _thresholds(result), width),
     ]

@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from assay.report.expected_words import expectation_words
 from assay.report.explain.finding_story import finding_ids
 from assay.report.explain.paragraphs import paragraph
 from assay.report.numbers import rate_words
@@ -12,6 +13,7 @@ from assay.results import Document, Result
 def run_story(document: Document, width: int) -> list[Text]:
     """Summarise a run."""
     lines = paragraph("run", [document.run.id, document.run.command], width)
+    lines += paragraph("expected", map(expectation_words, document.expectations), width)
     for finding in document.findings:
         lines += [Text(), *paragraph("", [f"{finding.severity} {finding.id}: {finding.text}"], width)]
     lines.append(Text())

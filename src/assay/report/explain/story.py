@@ -14,6 +14,7 @@ from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words
 from assay.report.clients.sum_rows import sum_rows
 from assay.report.explain.earlier_runs import RatesByLabel
+from assay.report.explain.extrapolated import USUAL_CLIENTS
 from assay.report.explain.finding_story import finding_ids, finding_story
 from assay.report.explain.paragraphs import paragraph
 from assay.report.explain.row_story import row_story
@@ -24,7 +25,13 @@ _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 def story(
-    document: Document, run: RunRecord, about: str | None, width: int, earlier: Callable[[], RatesByLabel] = dict
+    document: Document,
+    run: RunRecord,
+    about: str | None,
+    width: int,
+    earlier: Callable[[], RatesByLabel] = dict,
+    *,
+    clients: int = USUAL_CLIENTS,
 ) -> list[Text]:
     """Explain what was asked for; raises InputError with the alternatives.
 
@@ -34,6 +41,7 @@ def story(
         about: Number or label of a row, id of a finding; None: the whole run.
         width: Of the terminal.
         earlier: Gives the rates of earlier runs of the same Plan; asked for a row alone.
+        clients: How many the needs of a row are worked out for.
     """
     if about is None:
         return run_story(sums_of(document), width)
@@ -43,10 +51,10 @@ def story(
             there = f"it has rows 1 to {count}" if count else "nothing was measured"
             there += "; a client's own have labels, and numbers with --client NAME" if document.clients else ""
             raise InputError(f"run {document.run.id} has no row {about}: {there}")
-        return _row(document, run, int(about), width, earlier())
+        return _row(document, run, int(about), width, earlier(), clients=clients)
     labels = [result.label for result in document.results]
     if about in labels:
-        return _row(document, run, labels.index(about) + 1, width, earlier())
+        return _row(document, run, labels.index(about) + 1, width, earlier(), clients=clients)
     ids = finding_ids(document)
     about = about if about in ids else current_id(about)
     if about not in ids:
@@ -56,14 +64,16 @@ def story(
     return _finding(document, about, width)
 
 
-def _row(document: Document, run: RunRecord, row: int, width: int, earlier: RatesByLabel) -> list[Text]:
+def _row(
+    document: Document, run: RunRecord, row: int, width: int, earlier: RatesByLabel, *, clients: int
+) -> list[Text]:
     """Explain a sum among the sums, or a client's own result from its own record."""
     result = document.results[row - 1]
     if result.client is None or not document.clients:
         shown = sums_of(document)
     else:
         shown, run = client_alone(document, run, result.client)
-    told = row_story(shown, run, shown.results.index(result) + 1, width, earlier.get(result.label, ()))
+    told = row_story(shown, run, shown.results.index(result) + 1, width, earlier.get(result.label, ()), clients=clients)
     return [*told, *_of_clients(document, result, width)]
 
 
