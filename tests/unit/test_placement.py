@@ -304,7 +304,7 @@ def test_a_share_is_written_as_people_say_it(share: float, words: str) -> None:
 
 def named(result: Result) -> bool:
     """Whether the finding is there."""
-    return any(finding.id == "faster-than-device" for finding in result.findings)
+    return any(finding.id == "faster-than-storage" for finding in result.findings)
 
 
 @pytest.mark.parametrize(
