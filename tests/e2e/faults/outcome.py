@@ -12,7 +12,7 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import SEALED, list_runs
 from assay.bundle.kept_list import CATALOG
 from assay.events import Finished
-from assay.events import RunOutcome as EngineOutcome
+from assay.events import Outcome as EngineOutcome
 from assay.results import Document
 from assay.running.cleaning import clean
 from e2e.faults.fault import Fault, Moment, Place, Scene
@@ -32,7 +32,7 @@ MINE = "mine"
 """What somebody else has in the measured directory."""
 
 
-class RunOutcome(NamedTuple):
+class Outcome(NamedTuple):
     """What is on the page of a row, in the order of its columns."""
 
     kept: str
@@ -42,7 +42,7 @@ class RunOutcome(NamedTuple):
     ended: str
 
 
-def outcome(fault: Fault, scene: Scene, code: int) -> RunOutcome:
+def outcome(fault: Fault, scene: Scene, code: int) -> Outcome:
     """Say what became of a run, once the fault was taken away; fails where something is not as it must always be."""
     said = scene.run.said()
     assert not CRASHED.search(said), said
@@ -50,7 +50,7 @@ def outcome(fault: Fault, scene: Scene, code: int) -> RunOutcome:
     assert (scene.place.data_seen / MINE).read_text() == MINE, "a file of somebody else's was touched"
     left = _left(fault, scene.place)
     kept, is_complete = _kept(fault, scene, said)
-    return RunOutcome(
+    return Outcome(
         kept=kept,
         said=_said(said, scene) or ("in the answer alone" if "(`" in kept else "nothing"),
         exit_code="killed" if code < 0 else str(code),
