@@ -78,7 +78,7 @@ PAIRS = (
         "--rw=randrw --rwmixread=70 --bs=8k --direct=1 --ioengine=io_uring --iodepth=16",
         "--mix 70/30 --random --bs 8k --direct --depth 16",
         "256m",
-        "Both draw each operation by its share; what is said of writes above holds. Assay has a row"
+        "Both draw each operation by its share; the note on writes above applies. Assay has a row"
         " for reads, one for writes and one for both.",
         FOR_WRITES,
     ),
@@ -98,7 +98,7 @@ PAIRS = (
         "--rw=randread --bs=4k --ioengine=mmap --invalidate=0",
         "--read --random --bs 4k --engine mmap --cache warm",
         "64m",
-        "Both read from memory, so it is the cost of the programs that is compared, and Assay says that it is memory.",
+        "Both read from memory, so it is the cost of the programs that is compared, and Assay reports that it is memory.",
     ),
     Pair(
         "buffered",
@@ -109,7 +109,7 @@ PAIRS = (
         "As above. Without `--invalidate=0` and with `--cache cold`, which is what each does by itself, both"
         " begin with the"
         " file out of the page cache. fio's IOPS are then the mean over all of its time, with the time in which memory"
-        " fills; Assay's are those of the time in which the rate stood, and it says where they came from.",
+        " fills; Assay's are from the time in which the rate was steady, with what served them.",
     ),
     Pair(
         "numjobs-4",

@@ -28,7 +28,7 @@ Job files, and fio's own command lines, run as they are with [`assay fio`](../to
 What differs in all of them:
 
 - Data is laid out before the first I/O, in `DIR/assay-data`, and removed at the end. fio leaves its files.
-- The number is that of the time in which the rate stood, with an interval; fio's is the mean over all of its time.
+- The result covers the time in which the rate was steady, with an interval; fio's is the mean over all of its time.
 - A number that cannot be what it seems (from memory, of a busy machine, of too few I/Os) says so.
 """
 SEARCH = """\

@@ -130,7 +130,7 @@ def test_all_runs_under_way_are_marked_or_the_one_that_is_named(assay: Assay, tm
     (begun,) = json.loads(Path(of_clients["run"]["bundle"], "clients.json").read_text())["starts"]
     moments_ns = [begun["at_ns"] + mark["phase_s"] * 1e9 for mark in of_clients["marks"] if mark["source"] == "user"]
     assert before_ns - 10**7 <= moments_ns[0] <= moments_ns[1] <= after_ns
-    assert "is not under way here" in assay("mark", "one", "late", check=2).stderr
+    assert "is not active here" in assay("mark", "one", "late", check=2).stderr
     assert "you have no active run" in assay("mark", "late", check=2).stderr
 
 

@@ -355,11 +355,11 @@ def test_a_device_that_others_use_is_refused(place: Path, device: Path, assay: A
 def test_what_is_no_device_is_refused_in_a_line(place: Path, assay: Assay) -> None:
     file = one(place, has_loop=False)
     for words, told in (
-        ((), "neither [loop] in the file nor --destroy-data"),
+        ((), "give [loop] in the file, or --destroy-data"),
         (("--destroy-data", place), "is no block device"),
         (("--destroy-data", place / "no"), "No such file"),
         (("--destroy-data", "/dev/null"), "is no block device"),
-        (("--over", "ext4"), "--destroy-data names the device"),
+        (("--over", "ext4"), "--over needs --destroy-data, which names the device"),
         (("--json", "--csv"), "choose one"),
         (("--show",), "there is no campaign"),
         (("--state", place / "x/.."), "name the folder itself"),
@@ -583,4 +583,4 @@ def test_what_has_not_begun_has_nothing_to_undo(place: Path, assay: Assay) -> No
     assert "there is no campaign that can be read" in assay("matrix", file, "--undo", check=2).stderr
     assert not (place / "one.campaign").exists()
     for words in (("--resume",), ("--destroy-data", "/dev/null"), ("--show",)):
-        assert "--undo goes with FILE and --state alone" in assay("matrix", file, "--undo", *words, check=2).stderr
+        assert "--undo takes FILE and --state only" in assay("matrix", file, "--undo", *words, check=2).stderr

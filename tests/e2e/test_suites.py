@@ -133,7 +133,7 @@ def test_the_report_says_what_each_metric_stands_for(assay: Assay, directory: Pa
     page = (tmp_path / "report.html").read_text()
     made = native.parse(suites.text("eleven-metrics"), "eleven", directory=directory, settings={})
     assert "Question: how fast does this storage serve one client in eleven fixed loads" in page
-    assert all(f"Stands for: {markup(phase.stands_for)}" in page for phase in made.phases)
+    assert all(f"Represents: {markup(phase.stands_for)}" in page for phase in made.phases)
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to count what the kernel was asked for")

@@ -15,7 +15,7 @@ from assay import config, xdg
 from assay.bundle import RunBundle, strict_json
 from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import Role, client_set_of
-from assay.bundle.kept_list import CATALOG, Outcome
+from assay.bundle.kept_list import CATALOG, RunOutcome
 from assay.bundle.original import Original, original_of, write_original
 from assay.campaign.mkfs_options import mkfs_options
 from assay.campaign.mounted_file_system import parse_dump_super, parse_dumpe2fs, parse_xfs_info
@@ -151,10 +151,10 @@ class Same:
         """Of the judgement."""
         return "1"
 
-    def __call__(self, folder: Path) -> Outcome:
+    def __call__(self, folder: Path) -> RunOutcome:
         """Judge a run."""
         del folder
-        return Outcome(exit_code=0, head=None, trust={})
+        return RunOutcome(exit_code=0, head=None, trust={})
 
 
 def run_in(runs: str) -> Path:

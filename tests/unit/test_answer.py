@@ -122,7 +122,7 @@ def test_what_limits_is_told_by_rows(document: Document) -> None:
         limited("sync-write", Bottleneck.OPERATION_LATENCY),
     ]
 
-    assert "Limited by latency (rows 1, 3), device (2)." in said(document, *rows)
+    assert "Limited by operation latency (rows 1, 3), saturated device (2)." in said(document, *rows)
 
 
 def test_a_run_without_a_number_says_nothing(document: Document) -> None:

@@ -173,7 +173,9 @@ def test_a_line_that_speaks_of_what_is_not_there_is_refused_also_to_be_shown(tmp
         for each in (line,) if is_first else (begun(), line):
             journal.append(each)
 
-    with pytest.raises(BundleError, match=f":{1 if is_first else 2}: this line speaks of what the campaign has not"):
+    with pytest.raises(
+        BundleError, match=f":{1 if is_first else 2}: this line refers to something that is not in the campaign"
+    ):
         read_only(place)
 
 

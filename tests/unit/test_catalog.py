@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from assay.bundle import RunBundle
 from assay.bundle.catalog import DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory, take_name
-from assay.bundle.kept_list import CATALOG, HeadRate, Outcome
+from assay.bundle.kept_list import CATALOG, HeadRate, RunOutcome
 from assay.bundle.remarks import Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import later_run
 from assay.cli.ls import ls
@@ -32,11 +32,11 @@ class Judge:
         self.exit_code = exit_code
         self.asked: list[Path] = []
 
-    def __call__(self, folder: Path) -> Outcome:
+    def __call__(self, folder: Path) -> RunOutcome:
         """Judge a run."""
         self.asked.append(folder.resolve())
         head = HeadRate(label="p/read", title="Read", value=5.0, unit="MiB/s", measures="storage", trust="yes")
-        return Outcome(exit_code=self.exit_code, head=head, trust={"yes": 7, "weak": 2, "no": 0})
+        return RunOutcome(exit_code=self.exit_code, head=head, trust={"yes": 7, "weak": 2, "no": 0})
 
 
 def states(runs: Path) -> dict[str, str]:
@@ -124,7 +124,7 @@ def test_only_wanted_runs_are_judged(tmp_path: Path) -> None:
 def test_a_run_that_cannot_be_judged_is_listed_as_damaged_until_it_is_mended(tmp_path: Path) -> None:
     begun(tmp_path).seal()
 
-    def refuse(_: Path) -> Outcome:
+    def refuse(_: Path) -> RunOutcome:
         raise BundleError("torn")
 
     judge = Judge()

@@ -626,11 +626,11 @@ def test_a_reason_names_what_stands_in_the_way(make_arm: Callable[..., Arm]) -> 
 
     assert "of page cache, the claim of storage" in of_runs("iops of tag:a is 5", a=cached).reason
     assert (
-        "A is of storage, B of page cache (A: five, B: cached)"
+        "A is served by storage, B by page cache (A: five, B: cached)"
         in of_runs("tag:a is faster than tag:b", a=cached, b=five).reason
     )
     single = of_runs("tag:a is faster than tag:b", a=make_arm("one", [2e4]), b=five)
-    assert "a single run of a side" in single.reason
+    assert "it needs 3 usable runs per side, not 1 usable run" in single.reason
 
 
 def test_the_interval_of_three_runs_is_students(make_arm: Callable[..., Arm]) -> None:

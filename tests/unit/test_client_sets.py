@@ -1015,8 +1015,8 @@ def test_where_as_many_clients_say_one_thing_as_another_nothing_is_said_of_the_s
     assert sum_.limiter is not None
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.UNKNOWN, Confidence.LOW)
     assert sorted(text.split(" (")[0] for text in sum_.limiter.evidence) == [
-        "client cpu single by 1 of 2 clients themselves",
         "operation latency by 1 of 2 clients themselves",
+        "single client CPU by 1 of 2 clients themselves",
     ]
 
 

@@ -516,7 +516,7 @@ def test_a_sum_and_a_clients_row_are_explained_each_from_its_own_record(four: tu
     assert "straggler h4" in of_sum
     assert "row 1" in own
     assert "120 IOPS" in own
-    assert "this is what h2 did alone" in own
+    assert "client h2 of run" in own
 
 
 ONE_THREAD = ThreadCeiling(name="cached_pread", block_size_bytes=4096, ops_per_s=1000.0, bytes_per_s=4096e3)
@@ -581,7 +581,7 @@ def test_a_finding_that_only_clients_have_is_told_of_the_first_of_them(four: tup
     shown = told(run, msgspec.structs.replace(document, results=results), "cpu-contention")
 
     assert "a neighbour had the CPU" in shown
-    assert "no sum has it; this is of client h2, and 1 others have the like" in shown
+    assert "no sum has it; this is that of client h2 (and of 1 more)" in shown
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------
@@ -892,7 +892,7 @@ def test_where_there_is_no_sum_no_rate_of_all_is_shown(apart: tuple[RunRecord, D
         vega.check(figure)
     assert tables(run, document)[RESULTS]["iops"].to_list()[0] is None
     assert "no sum" in "\n".join(line.plain for line in story(document, run, "1", 100))
-    assert in_short(document) == "Sum of 2 clients; no sum in row 1, for lack of a common time."
+    assert in_short(document) == "Sum of 2 clients; no sum in row 1: no common time."
     assert why_not(document.results[0]).startswith("workers apart")
     found = compare([Arm.of("a", [document]), Arm.of("b", [document])])
     assert not any(row.metric == "iops" and row.a.values for row in found.against[0].rows)

@@ -242,7 +242,7 @@ def test_there_is_no_winner_between_numbers_of_different_things(measured: tuple[
     against, row = held(compare([a, b]))
 
     assert (row.verdict, row.ratio, against.geometric_mean) == (VERDICT.NOT_COMPARABLE, None, None)
-    assert row.reason == "A is of storage, B of page cache"
+    assert row.reason == "A is served by storage, B by page cache"
 
 
 def test_there_is_no_winner_between_sides_whose_own_runs_are_of_different_things(
@@ -390,7 +390,7 @@ def test_a_run_that_something_disturbed_is_named_with_what_it_was(measured: tupl
     _, row = held(found)
     assert (row.a.remarks, row.b.left_out) == ((), ("b-1",))
     assert row.b.remarks[0] == "b-1 left out: 61 % of the I/O is others'"
-    assert row.b.remarks[1].startswith("b-4 counts, and stands out: 30.0 % below the others")
+    assert row.b.remarks[1].startswith("b-4 used, but an outlier: 30.0 % below the others")
     assert row.verdict not in {VERDICT.BETTER, VERDICT.WORSE}
     told = "\n".join(comparison_text.lines(found, [()], []))
     assert f"B, {row.title}: b-1 left out: 61 % of the I/O is others'." in told

@@ -145,11 +145,10 @@ def test_a_help_text_of_an_option_has_at_most_60_characters_before_its_default()
     assert isinstance(group, typer.core.TyperGroup)
     commands = [group.get_command(typer.Context(group), name) for name in group.list_commands(typer.Context(group))]
     texts = {
-        str(getattr(parameter, "help", "")).partition(" [default")[0]
+        str(getattr(parameter, "help", None) or "").partition(" [default")[0]
         for command in commands
         if command is not None
         for parameter in command.params
-        if getattr(parameter, "help", None)
     }
 
     assert "Exclude the first T from the results." in texts

@@ -159,7 +159,7 @@ def test_a_finding_may_be_asked_for_by_an_earlier_id(run: RunRecord) -> None:
 def test_without_a_row_the_run_is_told_in_short(run: RunRecord) -> None:
     text = said(run, None)
 
-    assert "row 1 reads, depth 1: 1,000 IOPS ± 0.0 %, of storage" in text
+    assert "row 1 reads, depth 1: 1,000 IOPS ± 0.0 %, served by storage" in text
     assert "trusted: no (cpu contention)" in text
     assert "findings: " in text
 

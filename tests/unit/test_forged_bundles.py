@@ -21,7 +21,7 @@ from assay.bundle.catalog import DAMAGED, SEALED, list_runs
 from assay.bundle.contents import MOST_UNPACKED, read_table
 from assay.bundle.damage import report_damage
 from assay.bundle.inside import LIMITS_BYTES, limit_bytes
-from assay.bundle.kept_list import Outcome
+from assay.bundle.kept_list import RunOutcome
 from assay.bundle.parquet_pages import unpacked_bytes
 from assay.bundle.strict_json import decode
 from assay.bundle.tables import COLUMNS
@@ -138,11 +138,11 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     ),
     "a manifest without its hash": (
         lambda folder: (folder / "manifest.sha256").unlink(),
-        "is not what manifest.sha256",
+        "does not match manifest.sha256",
     ),
     "a manifest that was changed": (
         lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes() + b" "),
-        "manifest.json: is not what manifest.sha256 says",
+        "manifest.json: does not match manifest.sha256",
     ),
     "a manifest cut short": (
         lambda folder: write_manifest(folder, (folder / "manifest.json").read_bytes()[:-9]),
@@ -287,9 +287,9 @@ def test_a_forged_bundle_is_refused_in_one_line_and_keeps_no_other_from_the_list
     class Looking:
         version = "1"
 
-        def __call__(self, folder: Path) -> Outcome:
+        def __call__(self, folder: Path) -> RunOutcome:
             look(folder)
-            return Outcome(exit_code=0, head=None, trust={})
+            return RunOutcome(exit_code=0, head=None, trust={})
 
     assert {run.run_id: run.state for run in list_runs(tmp_path, Looking())} == {
         forged.name: DAMAGED,

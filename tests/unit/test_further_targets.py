@@ -109,7 +109,7 @@ def test_a_name_that_the_load_has_not_is_refused_with_those_that_it_has(tmp_path
     [
         (["other"], "NAME=DIR"),
         (["=/"], "NAME=DIR"),
-        (["target=/"], "stands alone"),
+        (["target=/"], "is the directory on the command line"),
         (["a=/", "a=/"], "given twice"),
         (["a=/nowhere/at/all"], "does not exist"),
         (["a="], "name is empty"),

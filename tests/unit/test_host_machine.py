@@ -113,7 +113,7 @@ def test_a_knob_that_is_no_number_is_absent_and_quoted(machine: FakeMachine) -> 
     (fact,) = [fact for fact in knob_facts(machine.tree) if fact.key == "knob.vm.swappiness"]
 
     assert fact.value is None
-    assert fact.source == "n/a: /proc/sys/vm/swappiness says 'much'"
+    assert fact.source == "n/a: /proc/sys/vm/swappiness has 'much'"
 
 
 def test_the_facts_of_this_machine_agree_with_what_python_knows_of_it(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_page_of_thousands_of_results_tells_each_in_a_row_and_some_in_full(run
     assert [row["id"] for row in seen.all("tr") if row.get("id")] == [f"row-{i + 1}" for i in range(2000)]
     assert told == [f"result-{i + 1}" for i in [*range(MOST_CARDS - 1), 1500]]
     assert set(ends) == {f"#{ident}" for ident in told}
-    assert f"{MOST_CARDS} of 2,000 results are told in full" in text
+    assert f"{MOST_CARDS} of 2,000 results are shown in full" in text
     assert "there are too many for one figure of all" in text
 
 

@@ -463,7 +463,10 @@ def test_who_shows_a_foreign_run_reads_which_zone_was_assumed(tmp_path: Path) ->
 
     told = dict(head_of(document(record), record).pairs)["foreign"]
 
-    assert "at 2006-06-12T10:00:00Z (times taken for UTC, assumed: the tool gives none, and nobody said one)" in told
+    assert (
+        "at 2006-06-12T10:00:00Z (times taken for UTC, assumed: the tool reports none, and --timezone was not given)"
+        in told
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ from assay.cli.pipes import outlive_readers
 from assay.live.progress_line import StatusLines
 outlive_readers()
 lines = StatusLines(sys.stderr)
-lines.tell("waiting")
+lines.write_line("waiting")
 for text in ("1 of 2", "1 of 2", "2 of 2"):
     lines.progress(text)
-lines.tell("all there")
+lines.write_line("all there")
 lines.close()
 """
 

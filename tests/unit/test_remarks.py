@@ -175,7 +175,7 @@ def test_remarks_that_cannot_be_written_leave_the_old_and_nothing_else(
 
     monkeypatch.setattr(Path, "replace", refuse)
 
-    with pytest.raises(RunError, match=r"No space left on device\. What is said of the run is as it was before"):
+    with pytest.raises(RunError, match=r"No space left on device\. The remarks did not change"):
         write_remarks(bundle.path, Remarks(name="y"))
 
     assert read_remarks(bundle.path).name == "x"

@@ -178,7 +178,7 @@ def test_a_run_that_nobody_can_date_is_not_since_anything(tokyo: dt.datetime) ->
 
 @pytest.mark.parametrize("text", ["", "x", "2d3h", "-1d", "2m", "2026-13-01", "999999w", "٣d"])
 def test_a_time_that_is_none_is_bad_input(tokyo: dt.datetime, text: str) -> None:
-    with pytest.raises(InputError, match="is no time; say a date such as 2026-11-24 or"):
+    with pytest.raises(InputError, match="is not a time; give a date such as 2026-11-24 or"):
         moment(text, tokyo)
 
 

@@ -13,7 +13,7 @@ import pytest
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs, take_name
 from assay.bundle.files import read_head, write_durably
-from assay.bundle.kept_list import CATALOG, HeadRate, Outcome
+from assay.bundle.kept_list import CATALOG, HeadRate, RunOutcome
 from assay.bundle.remarks import REMARKS, Remarks, change_remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import remove_run, removed_on_error
 from assay.bundle.run_place import open_in_run, remove_in_run
@@ -42,11 +42,11 @@ class Judge:
         self.value = value
         self.asked: list[str] = []
 
-    def __call__(self, folder: Path) -> Outcome:
+    def __call__(self, folder: Path) -> RunOutcome:
         """Judge a run."""
         self.asked.append(folder.resolve().name)
         head = HeadRate(label="p/read", title="Read", value=self.value, unit="ops/s", measures="storage", trust="yes")
-        return Outcome(exit_code=0, head=head, trust={"yes": 1, "weak": 0, "no": 0})
+        return RunOutcome(exit_code=0, head=head, trust={"yes": 1, "weak": 0, "no": 0})
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_a_copy_of_another_user_says_nothing_of_the_run_that_it_is_a_copy_of(run
     give_away(copy)
 
     class Judges(Judge):
-        def __call__(self, folder: Path) -> Outcome:
+        def __call__(self, folder: Path) -> RunOutcome:
             # Of the copy, while it was read, its owner made something else.
             self.value = LIE if folder.resolve().name == "copy" else 5.0
             return super().__call__(folder)
@@ -189,7 +189,7 @@ def test_what_is_put_in_the_place_of_a_run_while_it_is_judged_is_not_judged(runs
     seen = []
 
     class Swapped(Judge):
-        def __call__(self, folder: Path) -> Outcome:
+        def __call__(self, folder: Path) -> RunOutcome:
             bundle.path.rename(runs.parent / "away")
             theirs.rename(bundle.path)
             seen.append(read_head(folder).info.run_id)

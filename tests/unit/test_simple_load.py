@@ -140,14 +140,14 @@ def test_whatever_goes_together_is_a_load_file_that_is_read_as_any_other(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"read": True, "write": True}, "--read, --write and --mix: give one of them"),
+        ({"read": True, "write": True}, "give only one of --read, --write and --mix"),
         ({"mix": "70/40"}, "--mix 70/40: write 70/30 for 70 % reads"),
         ({"mix": "0/100"}, "--mix 0/100"),
         ({"bs": "4KB"}, "--bs 4KB: '4KB' means two things: write 4KiB"),
         ({"bs": "4k,"}, "--bs : '' is not a size"),
         ({"bs": "0"}, "--bs 0: 0 bytes move nothing"),
         ({"bs": "2g"}, "--bs 2g: 2147483648 is out of range"),
-        ({"bs": "4k,4096"}, "a value stands there twice"),
+        ({"bs": "4k,4096"}, "has a value twice"),
         ({"bs": "1m", "size": "512k"}, "--bs 1.00 MiB is larger than a file, 512 KiB"),
         (
             {"bs": "1m", "size": "2m", "workers": "4", "files": "1"},

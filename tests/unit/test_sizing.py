@@ -93,7 +93,7 @@ def test_slow_storage_gets_the_least_that_says_something() -> None:
 
 def test_no_room_for_the_least_is_refused_with_the_numbers() -> None:
     with pytest.raises(
-        RunError, match=r"64\.0 MiB are needed, but only 44\.0 MiB are free in /data beside the reserve of 256 MiB"
+        RunError, match=r"64\.0 MiB are needed, but only 44\.0 MiB are free in /data above the reserve of 256 MiB"
     ):
         choose(free_bytes=300 * MIB)
 

@@ -97,7 +97,7 @@ def test_a_share_says_what_the_two_had_in_common(
 
     assert (share.beside, share.shared) == ("b", shared)
     assert share.share == pytest.approx(0.5, rel=0.001)
-    assert line(share).endswith(f", beside b, {shared.words}")
+    assert line(share).endswith(f", with b, {shared.words}")
 
 
 def _on(name: str) -> plan.Job:

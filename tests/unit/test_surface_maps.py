@@ -31,8 +31,8 @@ def test_every_cell_of_the_published_table_is_a_box_with_its_ratio(scale: MapSca
     assert [2 ** row["doublings"] for row in boxes.values()] == pytest.approx([cell.ratio for cell in surface.cells])
     assert (boxes["512 KiB"]["label"], boxes["16 KiB"]["label"]) == ("~-8", "~+64")
     # Both sides fall between the boxes of 256 and of 512 KiB.
-    cliffs = [row for row in rows if "told" in row]
-    assert sorted(row["told"] for row in cliffs) == ["A 49.0 times", "B 55.8 times"]
+    cliffs = [row for row in rows if "words" in row]
+    assert sorted(row["words"] for row in cliffs) == ["A 49.0 times", "B 55.8 times"]
     assert {row["left"] for row in cliffs} == {boxes["512 KiB"]["left"]} == {boxes["256 KiB"]["right"]}
     assert b"<svg" in render(figure, PictureFormat.SVG)
     assert figure.table.rows[0][1:] == tuple(row["label"] for row in boxes.values())

@@ -291,7 +291,7 @@ def test_what_may_not_be_trusted_or_is_of_something_else_does_not_count() -> Non
 
     cells = by_sizes(surface)
     assert "others used the device" in cells[bad].why
-    assert cells[cached].why == "A is of storage, B of page cache"
+    assert cells[cached].why == "A is served by storage, B by page cache"
     assert (cells[bad].ratio, cells[cached].ratio) == (None, None)
     assert surface.whole.cells == len(PLACES) - 2
     assert surface.whole.ratio == pytest.approx(1.0, abs=0.003)

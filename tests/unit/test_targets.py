@@ -75,7 +75,7 @@ def test_what_fits_to_the_byte_is_taken_and_one_more_is_refused_with_numbers_and
     there = Room(directory=Path("/data"), free_bytes=300 * MIB, free_inodes=10, reserve_bytes=200 * MIB)
     there.require(needed_bytes=100 * MIB, needed_inodes=10, cure="use less")
 
-    with pytest.raises(RunError, match=r"only 100 MiB are free in /data beside the reserve of 200 MiB.*; use less, or"):
+    with pytest.raises(RunError, match=r"only 100 MiB are free in /data above the reserve of 200 MiB.*; use less, or"):
         there.require(needed_bytes=100 * MIB + 1, cure="use less")
     with pytest.raises(RunError, match=r"11 files and directories are needed, but only 10 .*; use less, or") as refused:
         there.require(needed_inodes=11, cure="use less")

@@ -208,7 +208,7 @@ def test_a_short_run_of_a_classic_tool_has_few_lines_beside_its_output() -> None
     assert len(lines) == 4
     assert lines[0].startswith("findings ")
     assert "small-sample" in lines[0]
-    assert lines[3].startswith("4 results: 0 to be trusted, 4 weak, 0 not.")
+    assert lines[3].startswith("4 results: 0 trusted, 4 weak, 0 not usable.")
 
 
 def test_what_makes_numbers_unusable_is_told_beside_a_classic_tools_output() -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from assay import config, ownership, xdg
 from assay.bundle import files
-from assay.bundle.kept_list import Entry, HeadRate, KeptList, Outcome, catalog_of, seal_of
+from assay.bundle.kept_list import Entry, HeadRate, KeptList, RunOutcome, catalog_of, seal_of
 from assay.bundle.opened_folder import OpenedFolder, open_folder
 from assay.bundle.original import FOREIGN
 from assay.bundle.remarks import Remarks, change_remarks, is_name, remarks_of
@@ -44,7 +44,7 @@ class Assessor(Protocol):
     def version(self) -> str:
         """Changes whenever it may come to something else."""
 
-    def __call__(self, folder: Path) -> Outcome:
+    def __call__(self, folder: Path) -> RunOutcome:
         """Assess a sealed run; raises BundleError where it is damaged."""
 
 
@@ -160,7 +160,7 @@ def _assessed(
         yield msgspec.structs.replace(run, exit_code=outcome.exit_code, head=outcome.head, trust=outcome.trust)
 
 
-def _assess(folder: Path, entry: Entry, assess: Assessor, kept: KeptList | None) -> Outcome:
+def _assess(folder: Path, entry: Entry, assess: Assessor, kept: KeptList | None) -> RunOutcome:
     """Assess the run that was listed, and no other that was put in its place meanwhile; raises BundleError and OSError."""
     with open_folder(folder) as opened:
         if (seal_of(opened.place), opened.owner) != (entry.seal, entry.owner):

@@ -74,8 +74,8 @@ class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
     trust: str
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of a sealed run, in short."""
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """RunOutcome of a sealed run, in short."""
 
     exit_code: int
     head: HeadRate | None
@@ -179,15 +179,15 @@ class KeptList:
         rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
 
-    def outcomes(self, version: str) -> dict[tuple[str, int], Outcome]:
+    def outcomes(self, version: str) -> dict[tuple[str, int], RunOutcome]:
         """Return the outcomes, by the seals of the runs and their owners; raises sqlite3.Error."""
         rows = self._database.execute("SELECT seal, owner, came_to FROM judged WHERE version = ?", (version,))
         try:
-            return {(seal, owner): msgspec.json.decode(outcome, type=Outcome) for seal, owner, outcome in rows}
+            return {(seal, owner): msgspec.json.decode(outcome, type=RunOutcome) for seal, owner, outcome in rows}
         except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
             raise sqlite3.DatabaseError(str(error)) from error
 
-    def keep(self, run: OpenedFolder, version: str, outcome: Outcome) -> None:
+    def keep(self, run: OpenedFolder, version: str, outcome: RunOutcome) -> None:
         """Keep the outcome of a run; raises sqlite3.Error."""
         text = msgspec.json.encode(outcome).decode()
         self._database.execute(

@@ -360,7 +360,7 @@ def _read(descriptor: int, path: Path, key: bytes | None) -> _Lines:
     if lines and not (isinstance(lines[0], CampaignBegun) and lines[0].schema == SCHEMA):
         raise BundleError(f"{path}: it does not begin as a campaign does that this Assay reads ({SCHEMA})")
     if (wrong := _inconsistent(lines)) is not None:
-        raise BundleError(f"{path}:{wrong}: this line is about something that the campaign does not have")
+        raise BundleError(f"{path}:{wrong}: this line refers to something that is not in the campaign")
     return _Lines(lines, last, forged, len(whole))
 
 

@@ -10,7 +10,7 @@ from assay.cli.options import Json, Runs
 from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
-    from assay.bundle.kept_list import Outcome
+    from assay.bundle.kept_list import RunOutcome
 
 _MANY = 10
 """Number of runs to assess after which a message is due."""
@@ -85,7 +85,7 @@ class RunAssessor:
 
         return rules_version()
 
-    def __call__(self, folder: Path) -> "Outcome":
+    def __call__(self, folder: Path) -> "RunOutcome":
         """Assess a sealed run; raises BundleError where it is damaged."""
         from assay.analysis.document import document
         from assay.analysis.record import read

@@ -67,7 +67,7 @@ def rerun(
     bundle = open_run(run, runs)
     if bundle.is_foreign:
         raise InputError(
-            f"rerun: {bundle.run_id} is foreign: another tool measured it, and Assay does not know how to do it again"
+            f"rerun: {bundle.run_id} is a foreign run: another tool measured it, so Assay cannot repeat it"
         )
     bundle.check_contents()
     before = bundle.client_set()

@@ -352,7 +352,7 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
     if any(sample.is_foreign for sample in (*a, *b)):  # what served them is unknown, and reported once for all
         return ""
     if one.measures != other.measures:
-        return f"A is of {' and '.join(one.measures)}, B of {' and '.join(other.measures)}"
+        return f"A is served by {' and '.join(one.measures)}, B by {' and '.join(other.measures)}"
     if len(one.measures) > 1:
         return f"its runs are of different things: {' and '.join(one.measures)}"
     return ""
@@ -363,10 +363,10 @@ def _verdict(
 ) -> tuple[ComparisonVerdict, str, int | None]:
     """Assess a ratio by its interval and the number of runs of the smaller side (METHOD 2.4)."""
     if not found.is_interval or found.low is None or found.high is None:
-        runs = "a single run" if fewer == 1 else f"{fewer} runs"
+        runs = "1 usable run" if fewer == 1 else f"{fewer} usable runs"
         return (
             ComparisonVerdict.INDICATIVE,
-            f"no confidence interval: {runs} usable runs per side, it needs 3",
+            f"no confidence interval: it needs 3 usable runs per side, not {runs}",
             None,
         )
     better, worse = ComparisonVerdict.BETTER, ComparisonVerdict.WORSE

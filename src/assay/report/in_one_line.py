@@ -6,7 +6,7 @@ compare runs with.
 """
 
 from assay.analysis.set_views import sums_of
-from assay.bundle.kept_list import HeadRate, Outcome
+from assay.bundle.kept_list import HeadRate, RunOutcome
 from assay.report.numbers import headline, headline_rates
 from assay.report.over_repeats import shown_results
 from assay.results import Document, Result
@@ -16,9 +16,9 @@ _LEVELS = tuple(TrustLevel)
 """The best first."""
 
 
-def outcome_of(document: Document) -> Outcome:
+def outcome_of(document: Document) -> RunOutcome:
     """Give a result document in short."""
-    return Outcome(
+    return RunOutcome(
         exit_code=document.run.exit_code,
         head=_head(shown_results(document)),
         trust={

@@ -54,7 +54,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
 
     bundle = RunBundle.open(folder)
     if bundle.is_foreign:
-        raise InputError(f"{bundle.path}: is foreign: another tool measured it, and Assay left nothing anywhere for it")
+        raise InputError(f"{bundle.path}: is a foreign run: another tool measured it, and it left no data")
     found = sorted(set(directories(bundle.plan).values()))
     if not bundle.is_own(library):
         names = ", ".join(f"'assay clean {shlex.quote(str(directory))}'" for directory in found)

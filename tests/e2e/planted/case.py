@@ -100,7 +100,7 @@ class Said:
         """The verdict in one line."""
         about = f"{self.limiter or 'no limiter'} ({self.confidence or 'no confidence'}), {self.measures or 'no word'}"
         said = ", ".join(f"{name}:{severity}" for name, severity in self.findings.items() if severity != "note")
-        return f"{about}, trust {self.trust}, {self.steady or 'not judged'}; {said or 'nothing above a note'}"
+        return f"{about}, trust {self.trust}, {self.steady or 'not assessed'}; {said or 'nothing above a note'}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -300,9 +300,9 @@ def _ceilings(document: Document, result: Result) -> list[str]:
     if known is None or not cells:
         return ["none known: `assay quick` measures and keeps them"]
     when = "in this run" if known.is_of_this_run else f"on {(known.measured_utc or ABSENT)[:_DATE]}"
-    of_whom = "of one thread of one client" if document.clients else "of one thread on this machine"
+    of_whom = "of one thread of one client" if document.clients else "of one thread here"
     return [
-        f"{of_whom}, measured {when}, and the share of each that this result reached:",
+        f"{of_whom}, measured {when}; this result's share:",
         *aligned(cells, numbers=(1,)),
     ]
 

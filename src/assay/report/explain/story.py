@@ -88,8 +88,8 @@ def _finding(document: Document, about: str, width: int) -> list[Text]:
         if result.client is not None and any(finding.id == about for finding in result.findings)
     )
     first, *others = having
-    more = f", and {len(others):,} others have it, too" if others else ""
-    text = f"no sum has it; this is client {first}{more}: assay explain {document.run.id} {about} --client NAME"
+    more = f" (and of {len(others):,} more)" if others else ""
+    text = f"no sum has it; this is that of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
     return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [text], width)]
 
 
