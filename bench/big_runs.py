@@ -332,8 +332,3 @@ def _facts() -> tuple[Fact, ...]:
 
 def _as(name: str, table: pl.DataFrame) -> pl.DataFrame:
     return table.select(pl.col(column).cast(kind) for column, kind in OF_STREAM[name].items())
-
-
-DAY = Big(seconds=86_400, jobs=64, buckets=4)
-CLIENTS = Big(seconds=60, clients=1_000, buckets=1_000)
-PHASES = Big(seconds=5, phases=2_000, buckets=50)

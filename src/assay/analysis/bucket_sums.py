@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.arrays import IntArray
+from assay.analysis.rows import runs_of
 
 _STEP: Final = 1024
 """Buckets that are made room for at once: those of a doubling of the latency."""
@@ -25,7 +26,9 @@ class BucketSums:
         if not len(bucket):
             return
         self._make_room(int(bucket.min()), int(bucket.max()))
-        places = np.searchsorted(self._ends_ns, end_ns) * self._sums.shape[1] + (bucket - self._first)
+        begins, lengths = runs_of(end_ns)
+        ticks = np.searchsorted(self._ends_ns, end_ns[begins])
+        places = np.repeat(ticks * self._sums.shape[1] - self._first, lengths) + bucket
         np.add.at(self._sums.reshape(-1), places, count)
 
     def frame(self) -> pl.DataFrame:

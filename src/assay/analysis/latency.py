@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord
-from assay.analysis.rows import Rows, Span
+from assay.analysis.rows import Rows, Span, runs_of
 from assay.analysis.statistics.quantile import enclosing_shares
 from assay.results import LatencyEstimatesNs, LatencyNs
 
@@ -72,7 +72,7 @@ class OperationLatency:
         index, count, t_ns = self._buckets
         if not len(index):
             return None
-        begins = np.concatenate([[0], np.flatnonzero(np.diff(t_ns)) + 1])
+        begins, _ = runs_of(t_ns)
         total = np.add.reduceat(count, begins)
         filled, counts = self._summed
         ranks, values_ns = np.cumsum(counts), histogram.bucket_middle_ns(filled)

@@ -24,7 +24,7 @@ from assay.analysis import thresholds
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, bucket_middle_ns
 from assay.analysis.record import PhaseRecord
-from assay.analysis.rows import Span, shares_inside
+from assay.analysis.rows import Span, runs_of, shares_inside
 from assay.analysis.series import OPS_EACH
 from assay.analysis.statistics.levels import LEVEL_PENALTY, Level, find_levels
 from assay.analysis.statistics.steady import staircase
@@ -83,7 +83,9 @@ def _changes(record: PhaseRecord, job: Job, counted: Span) -> Iterator[LatencyCh
             index, count, t_ns = buckets.column("bucket")[inside], buckets.column("n")[inside], buckets.t_ns[inside]
             if len(ends_ns) < thresholds.STEADY_VALUES or not len(index):
                 continue
-            place = np.minimum(np.searchsorted(ends_ns, t_ns), len(ends_ns) - 1)
+            begins, lengths = runs_of(t_ns)
+            of_runs = np.minimum(np.searchsorted(ends_ns, t_ns[begins]), len(ends_ns) - 1)
+            place = np.repeat(of_runs, lengths)
             for quantile, (ops, factor) in _LEAST.items():
                 gathered = math.ceil(ops * len(ends_ns) / int(count.sum()))
                 places, values = _of_intervals(index, count, place // gathered, QUANTILES[quantile])
@@ -110,7 +112,7 @@ def _of_intervals(index: IntArray, count: IntArray, place: IntArray, quantile: F
         order = np.argsort(code, kind="stable")
         index, count, place = index[order], count[order], place[order]
     ranks = np.cumsum(count)
-    firsts = np.concatenate([[0], np.flatnonzero(np.diff(place)) + 1])
+    firsts, _ = runs_of(place)
     places = place[firsts]
     ends = np.append(firsts[1:], len(index)) - 1
     before = np.concatenate([[0], ranks[ends][:-1]])

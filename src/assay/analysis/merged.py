@@ -21,7 +21,7 @@ from assay.analysis.merged_events import merged_events
 from assay.analysis.of_client import ClientView
 from assay.analysis.phased_table import PhasedTable
 from assay.analysis.recorded_run import RecordedRun
-from assay.analysis.rows import NS_PER_S, in_time
+from assay.analysis.rows import NS_PER_S, in_time, runs_of
 from assay.analysis.set_times import SetTimes
 from assay.analysis.workers_of_plan import with_workers
 from assay.bundle.client_set import ClientSet
@@ -166,10 +166,12 @@ class MergedRun:
         for name, index, own, on_set in zip(*ticks, strict=True):
             own_ns, set_ns = own.to_numpy(), on_set.to_numpy()
             for key, rows in self._sections[_HISTOGRAMS].section(name, index).rows.items():
-                places = np.searchsorted(own_ns, rows.t_ns).clip(max=len(own_ns) - 1)
-                inside = own_ns[places] == rows.t_ns
+                begins, lengths = runs_of(rows.t_ns)
+                times = rows.t_ns[begins]
+                places = np.searchsorted(own_ns, times).clip(max=len(own_ns) - 1)
+                inside = np.repeat(own_ns[places] == times, lengths)
                 sums.setdefault((index, *key), BucketSums(ends_ns[index])).add(
-                    set_ns[places[inside]], rows.column("bucket")[inside], rows.column("n")[inside]
+                    np.repeat(set_ns[places], lengths)[inside], rows.column("bucket")[inside], rows.column("n")[inside]
                 )
         kinds: dict[str, pl.DataType] = {"set_ns": pl.Int64(), **OF_STREAM[_HISTOGRAMS]}
         frames = [

@@ -45,6 +45,12 @@ def shares_inside(edges_ns: IntArray, span: Span) -> FloatArray:
     return shares
 
 
+def runs_of(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Find where equal neighbours begin, and how many they are: a histogram has many rows of one time."""
+    begins = np.flatnonzero(np.concatenate([np.ones(min(1, len(values)), dtype=bool), values[1:] != values[:-1]]))
+    return begins, np.diff(np.append(begins, len(values)))
+
+
 @dataclasses.dataclass(frozen=True)
 class Columns:
     """Rows of one phase that are about the same, in the order of time."""
