@@ -88,9 +88,11 @@ impl WarningId {
             Self::AioFlushWaits => ("aio-flush-waits", Warning, "Use io_uring to have flushes in flight."),
             Self::ControlOutOfOrder => ("control-out-of-order", Note, ""),
             Self::ControlUnreadable => ("control-unreadable", Note, ""),
-            Self::CorruptBlock => {
-                ("corrupt-block", Warning, "Keep the files and the run; check controller, cable, memory and file system.")
-            }
+            Self::CorruptBlock => (
+                "corrupt-block",
+                Warning,
+                "Keep the files and the run; check controller, cable, memory and file system.",
+            ),
             Self::DataFolderUnlocked => ("data-folder-unlocked", Warning, "Start no other run there."),
             Self::DataLeftBehind => ("data-left-behind", Warning, ""),
             Self::DelayAccountingLeftOn => ("delay-accounting-left-on", Note, "Set kernel.task_delayacct to 0."),

@@ -263,6 +263,12 @@ def test_the_table_of_thresholds_has_all_of_them_with_a_meaning_each() -> None:
     assert table["MEDIAN_LEVEL"].meaning == table["TAIL_LEVEL"].meaning
 
 
+def test_findings_and_thresholds_are_no_more_than_a_reader_holds() -> None:
+    """Sixty of each: a new one takes the place of another, or is a case of it."""
+    assert sum(len(pages) for pages in finding_pages().values()) <= 60
+    assert len(threshold_table()) <= 60
+
+
 def test_warnings_that_are_looked_for_by_name_are_those_of_the_engine() -> None:
     concerns = CONCERN_ID.findall((ROOT / "engine/src/warning_id.rs").read_text(encoding="utf-8"))
 
