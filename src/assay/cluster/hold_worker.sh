@@ -8,7 +8,7 @@
     folder= worker= reader= is_over=
     umask 077
 
-    say() { printf '%s %s\n' "$mark" "$*"; }
+    reply() { printf '%s %s\n' "$mark" "$*"; }
     # The last line that a program prints; nothing of it is a question to the leader.
     last_line() { "$@" </dev/null 2>&1 | tail -n 1; }
     # Whether a process is there, and not only its name.
@@ -35,7 +35,7 @@
         fi
         [ -z "$reader" ] || kill -KILL "$reader" 2>/dev/null
         [ -z "$folder" ] || rm -rf -- "$folder"
-        if [ -n "$worker" ] && lives "$worker"; then say left "$worker"; fi
+        if [ -n "$worker" ] && lives "$worker"; then reply left "$worker"; fi
         exit "$code"
     }
     trap leave EXIT
@@ -123,36 +123,36 @@
     done
     PATH=${PATH:-/usr/bin:/bin}
 
-    say ready
+    reply ready
     IFS= read -r python || exit
     # Where pip --user, pipx and uv put programs; a shell that is no login shell often does not look there.
     PATH=$PATH:${HOME:-/nonexistent}/.local/bin
     # -P: nothing is imported from the directory in which this happens to run.
     if [ -n "$python" ]; then
         set -- "$python" -P -m assay
-        say assay "$(last_line "$@" --version)"
+        reply assay "$(last_line "$@" --version)"
     elif program=$(on_path assay); then
         why=$(stranger "$program")
         if [ -n "$why" ]; then
             set -- /nonexistent/assay
-            say assay "refused: $program was not run: $why"
+            reply assay "refused: $program was not run: $why"
         else
             set -- "$program"
-            say assay "$(last_line "$@" --version)"
+            reply assay "$(last_line "$@" --version)"
         fi
     else
         set -- /nonexistent/assay
-        say assay none
+        reply assay none
     fi
-    say machine "$(uname -s) $(uname -m)"
+    reply machine "$(uname -s) $(uname -m)"
     for engine in "$ASSAY_ENGINE" "$(dirname "$1")/assay-engine" \
         "$(dirname "$(readlink -f "$1")")/assay-engine" "$(on_path assay-engine)"; do
         # One that somebody else could have put there is passed over: the leader's is copied then.
         if [ -n "$engine" ] && [ -f "$engine" ] && [ -x "$engine" ] && [ -z "$(stranger "$engine")" ]; then
-            say engine "$(last_line "$engine" --version) $engine"
+            reply engine "$(last_line "$engine" --version) $engine"
         fi
     done
-    say looked
+    reply looked
 
     IFS= read -r wanted || exit
     if [ "$wanted" = folder ]; then
@@ -163,13 +163,13 @@
             # By this 'assay clean' finds out whether somebody still removes the folder: this process, and when it began.
             printf '%s %s\n' $$ "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)" >"$folder/holder"
         fi
-        say folder "${why:-$folder}"
+        reply folder "${why:-$folder}"
         IFS= read -r wanted || exit
     fi
     case $wanted in
     'engine copied')
         ASSAY_ENGINE=$folder/assay-engine
-        say engine "$(last_line "$ASSAY_ENGINE" --version)"
+        reply engine "$(last_line "$ASSAY_ENGINE" --version)"
         ;;
     'engine '*) ASSAY_ENGINE=${wanted#engine } ;;
     *) exit 2 ;;
@@ -187,7 +187,7 @@
     # A process group of its own, which ends as a whole.
     setsid "$@" </dev/null >&2 &
     worker=$!
-    say started "$worker"
+    reply started "$worker"
     exec 3<&0
     holder=$$
     {
@@ -198,6 +198,6 @@
     wait "$worker"
     code=$?
     is_over=1
-    say ended "$code"
+    reply ended "$code"
     exit "$code"
 }

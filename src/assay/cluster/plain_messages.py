@@ -54,8 +54,8 @@ def _check_objects(frame: bytes | memoryview) -> None:
             to_come += int.from_bytes(frame[at : at + width], "big") * each
             at += width
         elif first in _VARIABLE:
-            width, beside = _VARIABLE[first]
-            at += width + beside + int.from_bytes(frame[at : at + width], "big")
+            width, extra = _VARIABLE[first]
+            at += width + extra + int.from_bytes(frame[at : at + width], "big")
         else:
             at += _FIXED[first]
         if found + to_come > MOST_OBJECTS:

@@ -61,10 +61,10 @@ def read_join_folder(folder: Path) -> dict[str, bytes]:
     try:
         join = _read(folder / JOIN)
         named = decode(join, _Named)
-        beside = [name for name in (named.certificate, named.key) if name is not None]
-        if not all(map(is_plain, beside)):
+        pem_files = [name for name in (named.certificate, named.key) if name is not None]
+        if not all(map(is_plain, pem_files)):
             raise RunError(f"{folder / JOIN}: names a file that is not next to it")
-        return {JOIN: join} | {name: _read(folder / name) for name in beside}
+        return {JOIN: join} | {name: _read(folder / name) for name in pem_files}
     except OSError as error:
         raise RunError(f"{error.filename or folder}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:

@@ -289,7 +289,7 @@ def _merge(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
 
 
 def _file_sets(files: FilesetFiles, used: Mapping[str, None]) -> Iterator[plan.FileSet]:
-    path = f"filebench-{''.join(letter if letter.isalnum() or letter in '-_.' else '_' for letter in files.name)}"
+    path = f"filebench-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in files.name)}"
     is_kept = files.is_reused or files.is_trusted
     if is_kept:
         # What stays is in nobody's way who has other files of the name.

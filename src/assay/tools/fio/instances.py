@@ -105,7 +105,7 @@ def _check_name(job: JobSettings, name: str) -> str:
         raise InputError(f"{shown} is a device, and Assay measures through files in a directory; name a file on it")
     if path.is_absolute() and not job.files.directory:
         raise InputError(
-            f"{shown} leads out of the directory, and Assay writes only in a folder of its own; say directory={path.parent}"
+            f"{shown} leads out of the directory, and Assay writes only in a folder of its own; use directory={path.parent}"
             f" and filename={path.name}"
         )
     if ".." in path.parts:
