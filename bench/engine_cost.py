@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import counting
+from bench import counting, sizes
 from bench.page import Cost, Measured, page
 from bench.running import Extent, Run, execute
 from bench.scenarios import SCENARIOS, Scenario
@@ -76,12 +76,17 @@ def main() -> None:
         command="make bench",
         counter=counter.name,
         rounds=arguments.rounds,
-        more=() if arguments.only else section(),
+        more=() if arguments.only else [*section(), "", *_sizes()],
     )
     if arguments.only:
         print(text)
     else:
         (ROOT / "docs/performance.md").write_text(text)
+
+
+def _sizes() -> list[str]:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as place:
+        return [*sizes.section(Path(place))]
 
 
 def _tmpfs(stack: ExitStack) -> Path:

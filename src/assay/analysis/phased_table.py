@@ -1,14 +1,15 @@
-"""A recorded table of which only parts are in memory: those of single phases, when somebody asks for them.
+"""A recorded table of which only the phases that are worked on are in memory.
 
 Rows of a phase of a client are one after another in a table as Assay writes it: a section. Where each begins is found in one
-pass; a section is read when it is asked for, with as many of those after it as make up one part of the table, and taken
-apart by what its rows are about. What was read is kept while there is room: of each table always the section that was asked
-for last. So memory is that of the largest section and of `HELD_BYTES`, however long the table is.
+pass; a section is read when it is needed, with as many of those after it as make up one part of the table, and its rows
+are grouped by what they are about. What was read is kept while there is room: of each table always the section that was used
+last. So memory is that of the largest section and of `HELD_BYTES`, however long the table is.
 
 Whole numbers are held in the smallest type that has room for them, and a column of one value as that value.
 """
 
 import functools
+import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -25,7 +26,7 @@ from assay.bundle.tables import CLIENT
 from assay.errors import BundleError
 
 HELD_BYTES: Final = 64 << 20
-"""What sections that were not asked for last may take, of all tables of a run together."""
+"""What sections that were not used last may take, of all tables of a run together."""
 _CELL_BYTES: Final = 8
 _MOST_SECTIONS: Final = 4_000_000
 
@@ -169,7 +170,7 @@ class PhasedTable:
             refuse_above_memory(rows * value_columns * _CELL_BYTES // 2, f"its phase {wanted[1] + 1} takes")
         except ValueError as error:
             raise BundleError(f"a table of the run {error}") from error
-        for place in self._order[self._numbers[wanted] + 1 :]:
+        for place in itertools.islice(self._order, self._numbers[wanted] + 1, None):
             rows += self._rows(place)
             if rows > PART_ROWS:
                 break
@@ -267,7 +268,7 @@ class _Groups(NamedTuple):
     places: IntArray | None
     """The rows, one group after another; None: in the order in which they are."""
     keys: Iterable[tuple[Any, ...]]
-    """PhaseRows, and what the rows are about."""
+    """Number of the section, and what the rows are about."""
     ends: Sequence[int]
 
 
