@@ -94,7 +94,7 @@ def test_the_latency_heads_a_row_that_it_limits_at_depth_1(document: Document) -
     (alone, *_) = answer(msgspec.structs.replace(document, results=(latency_limited(document),)), "x")
 
     assert alone.startswith("reads: latency p50 1.00 ms (990 µs to 1.01 ms), 1,000 IOPS")
-    assert ", p99 2.00 ms; of " in alone
+    assert ", p99 2.00 ms; served by " in alone
 
 
 def test_the_rate_heads_a_row_at_another_depth_and_one_whose_median_is_of_one_mode(document: Document) -> None:
@@ -108,7 +108,7 @@ def test_the_rate_heads_a_row_at_another_depth_and_one_whose_median_is_of_one_mo
     far = findings.weak("wide-interval", "p99 is open", "Run longer.", brief="p99 between 1 ms and 9 ms")
     (alone, *_) = answer(msgspec.structs.replace(document, results=(latency_limited(document, findings=(far,)),)), "x")
     assert alone.startswith("reads: latency p50 1.00 ms")
-    assert ", p99 2.00 ms?; of " in alone
+    assert ", p99 2.00 ms?; served by " in alone
 
 
 def test_what_limits_is_told_by_rows(document: Document) -> None:

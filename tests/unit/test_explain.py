@@ -78,7 +78,7 @@ def test_what_differs_from_run_to_run_is_from_earlier_runs_where_five_are_known(
 
     # Of the ten pairs four are equal and six are 5 % apart.
     assert "5 earlier runs of this Plan on this machine: two of them differ by 5.0 % in the median" in text(rates)
-    assert "one run: how far runs lie apart is not in it" in text(rates[:4])
+    assert "one run: the interval does not cover differences between runs. Use --repeat 3" in text(rates[:4])
 
 
 def test_a_row_is_held_against_what_this_client_could_show(run: RunRecord) -> None:

@@ -92,7 +92,7 @@ Expect = Annotated[
     typer.Option(
         "--expect",
         metavar="LIMITS",
-        help="Exit with 1 unless the results meet them: '100kiops,read:p99<2ms'; may be given again.",
+        help="Exit with 1 unless met: '100kiops,read:p99<2ms'; repeatable.",
     ),
 ]
 WaitQuiet = Annotated[
