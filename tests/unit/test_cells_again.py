@@ -134,7 +134,7 @@ def test_new_rounds_that_are_no_more_than_the_first_say_that_the_cell_may_be_as_
     assert {cell.label: cell.ratio for cell in surface.cells}[odd.label] == pytest.approx(0.3, rel=0.02)
     assert again.state is AgainState.NOT_CONFIRMED
     assert again.why == (
-        "3 new rounds are too few beside the 15 first ones: the cell's own ratio is of all, and may still be one of the"
+        "3 new rounds are too few against the 15 first ones: the cell's own ratio is of all, and may still be one of the"
         " first"
     )
 
