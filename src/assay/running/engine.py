@@ -315,7 +315,7 @@ class _Ending:
         self._process = process
         self._stops = stops
         self._begun_s = time.monotonic()
-        self._has_spoken = False
+        self._has_sent_hello = False
         self._last_event_s = self._looked_s = self._begun_s
         self._stopped_s: float | None = None
         self._killed_s: float | None = None
@@ -328,7 +328,7 @@ class _Ending:
 
     def hear(self, event: events.Event) -> None:
         """Take note of a sign of life. Intervals go on while workers hang: once a stop came, they are none."""
-        self._has_spoken = True
+        self._has_sent_hello = True
         if self._stopped_s is None or not isinstance(event, events.Interval):
             self._last_event_s = time.monotonic()
             self._has_given_reason = False
@@ -336,7 +336,7 @@ class _Ending:
     def act(self, engine: EngineProcess) -> str:
         """Pass stops on, and warn the user; raises Interrupted or RunError to give the engine up."""
         now = time.monotonic()
-        if not self._has_spoken and now - self._begun_s > HELLO_WAIT_S:
+        if not self._has_sent_hello and now - self._begun_s > HELLO_WAIT_S:
             engine.kill()
             raise RunError(f"{find_engine()} sent no hello within {HELLO_WAIT_S:g} s; is it assay-engine?")
         if self._killed_s is not None:
