@@ -232,6 +232,10 @@ def test_a_load_may_accept_a_finding_by_an_earlier_id() -> None:
 
     assert (accepted.severity, accepted.text) == ("note", f"{findings.ACCEPTED}No CPU was free.")
     assert findings.ranked([known], ("cpu-oversubscribed",)) == (known,)
+    # cpus-busy was weak; what it was merged with is a warning.
+    graver = findings.warning("cpu-contention", "Worker 0 waited.", "Stop other programs.")
+    assert findings.ranked([graver], ("cpus-busy",)) == (graver,)
+    assert findings.ranked([graver], ("cpu-contention",))[0].severity == "note"
     assert [finding.text for finding in vain if finding.id == "accepted-in-vain"] == [
         "The load accepts cpus-busy, which this run does not have."
     ]

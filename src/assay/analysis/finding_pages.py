@@ -18,6 +18,8 @@ class FindingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of thresholds."""
     was: tuple[str, ...] = ()
     """Earlier ids of this finding, and ids of the engine's warnings that it comes from."""
+    was_weak: tuple[str, ...] = ()
+    """Those of them that were never more than weak: a load that accepts one of them accepts no warning with it."""
 
 
 @functools.cache
@@ -39,6 +41,12 @@ def current_id(id_: str) -> str:
     For ids from outside: a load file, a Plan of an earlier run, a command line, a warning of the engine.
     """
     return _renamed().get(id_, id_)
+
+
+@functools.cache
+def is_of_weak_ones(id_: str) -> bool:
+    """Whether an id is an earlier one that was never a warning."""
+    return any(id_ in page.was_weak for pages in finding_pages().values() for page in pages.values())
 
 
 def page_of(id_: str) -> FindingPage | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from assay.analysis.finding_pages import current_id
+from assay.analysis.finding_pages import current_id, is_of_weak_ones
 from assay.results import Finding, Reason, Trust
 from assay.verdicts import TrustLevel
 
@@ -47,15 +47,20 @@ def invalid(id_: str, text: str, cure: str, *, brief: str = "", effect: float | 
 def ranked(findings: Iterable[Finding], accepted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Drop repeats; gravest first, then the one with the greatest effect, otherwise in order.
 
-    What the Plan accepts becomes a note, unless it makes the number unusable. A Plan may name an id by an earlier name.
+    What the Plan accepts becomes a note, unless it makes the number unusable. A Plan may name an id by an earlier name; one
+    that was never a warning does not cover the warnings of the id that it was merged into.
     """
-    known = {current_id(id_) for id_ in accepted}
+    known = {(current_id(id_), severity) for id_ in accepted for severity in _accepted_by(id_)}
     unique = dict.fromkeys(_acknowledged(finding, known) for finding in findings)
     return tuple(sorted(unique, key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.effect or 0.0))))
 
 
-def _acknowledged(finding: Finding, accepted: Collection[str]) -> Finding:
-    if finding.id not in accepted or finding.severity not in {WEAK, WARNING}:
+def _accepted_by(id_: str) -> tuple[str, ...]:
+    return (WEAK,) if is_of_weak_ones(id_) else (WEAK, WARNING)
+
+
+def _acknowledged(finding: Finding, accepted: Collection[tuple[str, str]]) -> Finding:
+    if (finding.id, finding.severity) not in accepted:
         return finding
     return msgspec.structs.replace(finding, severity=NOTE, text=f"{ACCEPTED}{finding.text}")
 
