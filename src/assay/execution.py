@@ -123,8 +123,8 @@ class Execution:
         except BundleError as unreadable:
             # What ended the run may have spoilt its record too; the first is what the user has to know.
             raise error or unreadable from None
-        except Exception as untold:
-            if isinstance(untold, AssayError) or (why := refusal(untold)) is None:
+        except Exception as unexpected:
+            if isinstance(unexpected, AssayError) or (why := refusal(unexpected)) is None:
                 raise
             kept = f"The run is kept: {bundle.path}"
             raise error or RunError(f"{why}. {kept}\n'assay show {bundle.run_id}' prints the answer again") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.analysis.document import document
-from assay.analysis.imported import size_pairs_told
+from assay.analysis.imported import imported_size_pairs
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.cli.comparing import surveyed
@@ -199,7 +199,7 @@ def test_a_label_without_two_sizes_is_no_cell(label: str, tmp_path: Path) -> Non
 
     kept = RunBundle.open(bundle.path).original()
     assert kept is not None
-    assert [pair.test for pair in size_pairs_told(kept).values()] == ["read"]
+    assert [pair.test for pair in imported_size_pairs(kept).values()] == ["read"]
 
 
 def test_times_are_no_cells_of_rates(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from assay import events, plan
 from assay.analysis import findings
-from assay.analysis.judgements.said import from_engine
+from assay.analysis.judgements.engine_warnings import from_engine
 from assay.host.facts import LINK_FACT, FactValue
 from assay.results import Document, Result
 from assay.verdicts import ServedBy, SteadyVerdict, TrustLevel

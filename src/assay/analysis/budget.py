@@ -101,7 +101,7 @@ def _grown(until: dict[str, Any], base: dict[str, Any], name: str) -> int | None
 
 
 def _block_delay(samples: Rows, base: dict[str, Any], window: Window) -> float | None:
-    """Share of a window in which a worker waited for block devices, from as much of it as the kernel told."""
+    """Share of a window in which a worker waited for block devices, from as much of it as the kernel reported."""
     known = samples.last_known("block_delay_ns", window.counted.end_ns)
     if known is None or known["t_ns"] - base["t_ns"] < thresholds.MOST_OF_IT * (window.counted.end_ns - base["t_ns"]):
         return None

@@ -12,13 +12,13 @@ the ratio is known to within them, and to what that of the whole phase leaves op
 It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
 a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
 same. On file systems that may compress this content (`reduction.py`) fewer bytes are fetched than read, and the balance says
-nothing. Where it cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
+nothing. Where it is unknown, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
 say what it had. Else the residency before the start stands in for it, as long as no byte was read twice. tmpfs and ramfs
 *are* memory, whatever flags a file was opened with.
 
 Writes: `flushed` when their rate waits for storage (O_SYNC, O_DSYNC, a flush that follows each of them; O_DIRECT where no
 device on the way says that its cache is volatile), `device` when the device has them but may still lose them, else
-`absorbed`: the number is that of the page cache, and the share that the device really wrote is said with it.
+`absorbed`: the number is that of the page cache, and the share that the device really wrote is reported with it.
 
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
 at 0.05 and 0.95.
@@ -90,8 +90,8 @@ def hit_ratio(subject: Subject, window: Span) -> HitRatio:
         return _unknown(subject, text, "Use a set of more than twice the RAM, or limit that cache.")
     is_reduced = reduces(subject.file_systems) and can_be_reduced(subject.run, subject.operation.sets)
     # However small content is made, nothing at all is fetched of what memory has.
-    is_told = not is_reduced or _missed(subject, window) == 0
-    has_bytes = _is_counted(subject) and _fetches_to_read(subject) and is_told
+    is_known = not is_reduced or _missed(subject, window) == 0
+    has_bytes = _is_counted(subject) and _fetches_to_read(subject) and is_known
     balance = _byte_balance(subject, window) if has_bytes else None
     why = f"{_where(subject)} may compress this content" if is_reduced else f"{_where(subject)} has no byte counters"
     return balance or _asked_first(subject, window) or _without_counters(subject, window, why)
@@ -99,7 +99,7 @@ def hit_ratio(subject: Subject, window: Span) -> HitRatio:
 
 def _without_counters(subject: Subject, window: Span, why: str) -> HitRatio:
     if not subject.is_direct and not _fetches_to_read(subject):
-        text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
+        text = "Reads share the phase with other work, so the bytes fetched for it cannot be distinguished."
         return _unknown(subject, text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
     return _by_residency(subject, window, why)
 
@@ -133,10 +133,10 @@ def _byte_balance(subject: Subject, window: Span) -> HitRatio | None:
     contradicted = _against_residency(subject)
     if contradicted is not None and contradicted.severity != findings.NOTE:
         return HitRatio(None, None, (contradicted,))
-    said = (contradicted,) if contradicted else ()
+    contradictions = (contradicted,) if contradicted else ()
     if inside is None:
-        return dataclasses.replace(of_all, findings=(*of_all.findings, *said))
-    inside = dataclasses.replace(inside, findings=(*inside.findings, *said))
+        return dataclasses.replace(of_all, findings=(*of_all.findings, *contradictions))
+    inside = dataclasses.replace(inside, findings=(*inside.findings, *contradictions))
     window_bytes = _bytes_in(subject, window)
     within = _under_way_bytes(subject) / window_bytes
     if within <= thresholds.NEGLIGIBLE_SHARE:

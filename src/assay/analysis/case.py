@@ -185,5 +185,5 @@ class Case:
 
     @functools.cached_property
     def app_bytes(self) -> int | None:
-        """What all operations on these devices moved in that direction in the window; None where it cannot be told."""
+        """What all operations on these devices moved in that direction in the window; None where unknown."""
         return self.subject.app_bytes(self.window.counted)

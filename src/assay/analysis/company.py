@@ -132,7 +132,7 @@ class Company:
 
 
 def on_own_devices(case: Case, *, however_idle: bool = False) -> Company | None:
-    """Find what the devices of a phase did for others; None where that cannot be told.
+    """Find what the devices of a phase did for others; None where unknown.
 
     Args:
         case: A result.
@@ -260,12 +260,12 @@ def _edge_bytes(case: Case, devices: Sequence[str]) -> float:
 
 
 def own_read_bytes(case: Case) -> float | None:
-    """Return the bytes that devices read for the load in the window; None where that cannot be told."""
+    """Return the bytes that devices read for the load in the window; None where unknown."""
     return case.subject.fetched_bytes(case.window.counted) if case.window.is_resolved else None
 
 
 def own_written_bytes(case: Case) -> float | None:
-    """Return the bytes that devices wrote for it at most; None where that cannot be told."""
+    """Return the bytes that devices wrote for it at most; None where unknown."""
     jobs = case.record.phase.jobs
     if not any(op.op in CHANGES for job in jobs for op in job_ops(job)):
         return 0.0
@@ -319,7 +319,7 @@ def _passed_on(case: Case, below: Below, passed: Mapping[str, float | None], way
 
 
 def _cut(count: float, moved: float, most_bytes: int | None) -> float | None:
-    """Return how many requests operations become at most, by their mean size; None where that cannot be told."""
+    """Return how many requests operations become at most, by their mean size; None where unknown."""
     size = moved / count if count else 0.0
     if size <= _PAGE_BYTES:
         return count

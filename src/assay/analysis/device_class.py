@@ -107,15 +107,19 @@ def _carries_others(layers: list[Mapping[str, object]], place: int) -> bool:
 
 def _of_disk(disk: Mapping[str, object]) -> DeviceClass:
     name, model = str(disk.get("name")), str(disk.get("model") or "").strip()
-    told = f"{name} ({model})" if model else name
+    described = f"{name} ({model})" if model else name
     if any(word in model.upper() for word in _EMULATED):
-        return DeviceClass(device=f"{told} is a virtual disk")
+        return DeviceClass(device=f"{described} is a virtual disk")
     rotates = disk.get("is_rotational")
     if name.startswith("nvme") and rotates is False:
-        return DeviceClass(NVME, told)
+        return DeviceClass(NVME, described)
     vendor = str(disk.get("vendor") or "").strip().upper()
     if not name.startswith("sd") or vendor not in _DISK_MAKERS or rotates is None:
-        return DeviceClass(device=f"the facts do not show what {told} is")
+        return DeviceClass(device=f"the facts do not show what {described} is")
     if rotates:
-        return DeviceClass(HDD, told)
-    return DeviceClass(SATA_SSD, told) if vendor == "ATA" else DeviceClass(device=f"{told} is an SSD, not on SATA")
+        return DeviceClass(HDD, described)
+    return (
+        DeviceClass(SATA_SSD, described)
+        if vendor == "ATA"
+        else DeviceClass(device=f"{described} is an SSD, not on SATA")
+    )

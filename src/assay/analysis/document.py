@@ -27,23 +27,23 @@ _BROKEN = ("counts-disagree", findings.INVALID)
 """Of a record that contradicts itself."""
 
 
-def document(run: RunRecord, told: Callable[[int, int], None] | None = None) -> Document:
+def document(run: RunRecord, progress: Callable[[int, int], None] | None = None) -> Document:
     """Compute the result document of a run, sealed or not.
 
     Args:
         run: What was recorded.
-        told: Hears, of a run of several clients, how many of how many have been judged.
+        progress: Gets, of a run of several clients, how many of how many have been judged.
     """
     if run.original is not None:
         return imported_document(run, run.original)
-    of_set = set_results(run, told) if run.client_set is not None else SetResults()
+    of_set = set_results(run, progress) if run.client_set is not None else SetResults()
     alone = () if run.client_set is not None else tuple(_alone(run))
     every = with_distinct_labels((*alone, *of_set.results))
-    # What is said of all results together is said of sums: each client's own stand beside them.
+    # Findings of all results together are findings of the sums; each client has its own results.
     measured = tuple(result for result in every if result.client is None)
     of_all = [found for of_results in OF_RESULTS for found in of_results(run, measured)]
-    said = of_set.findings if run.client_set is not None else [found for judge in OF_RUN for found in judge(run)]
-    of_run = findings.ranked([*of_all, *said], run.plan.accept)
+    own = of_set.findings if run.client_set is not None else [found for judge in OF_RUN for found in judge(run)]
+    of_run = findings.ranked([*of_all, *own], run.plan.accept)
     info = run.info
     return Document(
         schema=results.SCHEMA,

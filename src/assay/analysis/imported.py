@@ -1,4 +1,4 @@
-"""The result document of a run that Assay did not measure: what another tool said, in the same terms, and null for the rest.
+"""Make the result document of an imported run: the figures of another tool in the same terms, and null for the rest.
 
 None of its numbers is trusted. What the tool counts of one operation is taken as it is. A percentile needs as many
 operations as one of Assay's (`histogram.py`), where the tool says how many there were.
@@ -39,7 +39,7 @@ _NO_COST = Efficiency(
 def imported_document(run: RunRecord, original: Original) -> Document:
     """Compute it from the tool's text; raises BundleError where that cannot be read any more."""
     figures = _figures(original, str(run.path / ORIGINAL))
-    told = tuple(_results(figures, original))
+    measured_results = tuple(_results(figures, original))
     info = run.info
     return Document(
         schema=results.SCHEMA,
@@ -53,12 +53,12 @@ def imported_document(run: RunRecord, original: Original) -> Document:
             command=info.command,
             started_utc=info.started_utc,
             seconds=None,
-            exit_code=NOT_TRUSTED if any(_is_unusable(result) for result in told) else MEASURED,
-            repeats=max((result.repeat for result in told), default=0) + 1,
+            exit_code=NOT_TRUSTED if any(_is_unusable(result) for result in measured_results) else MEASURED,
+            repeats=max((result.repeat for result in measured_results), default=0) + 1,
             foreign=_foreign(original, figures),
         ),
         ceilings=None,
-        results=told,
+        results=measured_results,
         findings=(),
     )
 
@@ -70,16 +70,16 @@ def _is_unusable(result: Result) -> bool:
 def _foreign(original: Original, figures: Sequence[Claim]) -> results.ForeignSource:
     text = original.text.encode()
     versions = [figure.during.version for figure in figures if figure.during.version]
-    told = [figure.during.measured for figure in figures if figure.during.measured]
+    measured = [figure.during.measured for figure in figures if figure.during.measured]
     name = original.timezone or UTC_NAME
     zone = _zone(name)
-    times = [in_utc(time, zone) for time in told]
+    times = [in_utc(time, zone) for time in measured]
     return results.ForeignSource(
-        tool=told_tool(original),
+        tool=tool_name(original),
         version=versions[0] if versions else None,
         machine=original.machine,
         measured_utc=min(times).isoformat(timespec="seconds").replace("+00:00", "Z") if times else None,
-        assumed_zone=name if any(time.tzinfo is None for time in told) else None,
+        assumed_zone=name if any(time.tzinfo is None for time in measured) else None,
         zone_is_given=original.timezone is not None,
         file=results.ForeignFile(
             name=original.file_name, kept_as=ORIGINAL, bytes=len(text), sha256=hashlib.sha256(text).hexdigest()
@@ -95,14 +95,14 @@ def _zone(name: str) -> dt.tzinfo:
         raise BundleError(f"the times of this run are of a zone that cannot be read: {error}") from error
 
 
-def told_tool(original: Original) -> str:
+def tool_name(original: Original) -> str:
     """Name the tool that measured: of a table the one that it names, if it does."""
     if original.tool != result_table.NAME:
         return original.tool
     return result_table.tool_of(original.text) or original.tool
 
 
-def size_pairs_told(original: Original) -> dict[str, SizePair]:
+def imported_size_pairs(original: Original) -> dict[str, SizePair]:
     """Give the place of every result on a surface, by its label without the number of the repeat.
 
     Of several results in one place the first has it.
@@ -130,7 +130,7 @@ def _figures(original: Original, place: str) -> list[Claim]:
 
 
 def _results(figures: Sequence[Claim], original: Original) -> tuple[Result, ...]:
-    tool = told_tool(original)
+    tool = tool_name(original)
     return with_distinct_labels(
         _result(figure, repeat, tool) for same in by_place(figures) for repeat, figure in enumerate(runs_of(same))
     )
@@ -190,19 +190,19 @@ def _result(figure: Claim, repeat: int, tool: str) -> Result:
 
 
 def _latency(figure: Claim) -> LatencyNs:
-    told = figure.latency
+    latency = figure.latency
 
     def known(name: str, ns: float | None) -> float | None:
         is_of_too_few = figure.ops is not None and figure.ops < samples_needed(QUANTILES[name])
         return None if is_of_too_few else ns
 
     return LatencyNs(
-        mean=told.mean_ns,
-        p50=known("p50", told.p50_ns),
-        p90=known("p90", told.p90_ns),
-        p99=known("p99", told.p99_ns),
-        p99_9=known("p99_9", told.p99_9_ns),
-        max=told.max_ns,
+        mean=latency.mean_ns,
+        p50=known("p50", latency.p50_ns),
+        p90=known("p90", latency.p90_ns),
+        p99=known("p99", latency.p99_ns),
+        p99_9=known("p99_9", latency.p99_9_ns),
+        max=latency.max_ns,
     )
 
 

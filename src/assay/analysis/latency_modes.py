@@ -4,7 +4,7 @@ A cache and what is behind it leave a mode each in the histogram of latencies (`
 five times what a thread of this client takes for a read of that size from the page cache is the page cache's, where that was
 measured (`ceilings.py`); those in between are caches that are not this machine's.
 
-Limits: reads in order are answered by read-ahead, whose hits are no cache's; with one mode nothing is told apart.
+Limits: reads in order are answered by read-ahead, whose hits are no cache's; with one mode nothing is distinguished.
 """
 
 from assay.analysis import findings, thresholds
@@ -32,8 +32,8 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
         f"No counter shows what memory delivered. Latencies have {len(modes)} modes ({modes_in_words(modes)}); the lowest"
         f" is this machine's page cache, which takes {format_ns(cached_ns)} for a read."
     )
-    said = findings.note("hit-ratio-uncertain", text)
-    return of_window(sum(mode.share for mode in fast), "latency", (said,))
+    uncertain = findings.note("hit-ratio-uncertain", text)
+    return of_window(sum(mode.share for mode in fast), "latency", (uncertain,))
 
 
 def _cached_read_ns(subject: Subject) -> float | None:

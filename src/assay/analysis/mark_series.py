@@ -102,7 +102,7 @@ class MarkSeries:
             None if at is None else max(mark_ns, int(edges[place + at])) for at in (found.left, found.back)
         )
         within_s = float(np.median(np.diff(edges))) / NS_PER_S
-        told = Recovery(
+        lasting = Recovery(
             verdict=found.verdict,
             left_s=None if left_ns is None else (left_ns - mark_ns) / NS_PER_S,
             seconds=None if back_ns is None else (back_ns - mark_ns) / NS_PER_S,
@@ -110,8 +110,8 @@ class MarkSeries:
             band=band,
         )
         if left_ns is None:
-            return told, None
-        return told, Span(mark_ns, self.span.end_ns if back_ns is None else back_ns)
+            return lasting, None
+        return lasting, Span(mark_ns, self.span.end_ns if back_ns is None else back_ns)
 
     def since_start_s(self, span: Span) -> tuple[float, float]:
         """Give a stretch in seconds since the phase began."""

@@ -224,8 +224,8 @@ class MergedRun:
         for name, view in self._clients.items():
             found[name] = count
             ended = (event for event in view.happened if isinstance(event, events.PhaseFinished))
-            told = max((worker.worker + 1 for event in ended for worker in event.workers), default=0)
-            count += max(sampled.get(name, 0), told)
+            reported = max((worker.worker + 1 for event in ended for worker in event.workers), default=0)
+            count += max(sampled.get(name, 0), reported)
         return found
 
     def _placed(self, table: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """What happened in a set of clients, as events of one that did it all: on the clock of the set, each thing once.
 
-Texts say which clients they are from. A step is done when the last client has done it, and only if all of its phase said
+Texts say which clients they are from. A step is done when the last client has done it, and only if all of its phase reported
 that they had; sizes of file sets are those of all clients, but where all use one set. The end of a phase is there where no
 client was lost in it.
 """
@@ -12,15 +12,15 @@ from typing import TypeVar
 import msgspec
 
 from assay import events
-from assay.analysis.named_clients import first_of_each, told_together
+from assay.analysis.named_clients import first_of_each, join_texts
 from assay.analysis.of_client import ClientView
 from assay.analysis.set_times import ClientPhase, PhaseOfSet, SetTimes
 from assay.bundle.client_set import Share
 from assay.units import format_names
 
 _E = TypeVar("_E")
-_Said = tuple[str, int, _E]
-"""Who said it, when in the time of the set, and what."""
+_Reported = tuple[str, int, _E]
+"""Client, time in that of the set, and event."""
 _GRAVEST = (
     events.StoppedBy.ERROR,
     events.StoppedBy.CONTROL,
@@ -45,23 +45,23 @@ def merged_events(
         share: What each got of the Plan.
         workers_before: By client, how many workers the clients before it have.
     """
-    said = _Record(clients, times)
+    reported = _Record(clients, times)
     found: list[events.Event] = list(_hello(clients, times))
-    found += _prepared(said.all(events.Prepared), is_one_set=share is Share.ONE_SET)
-    found += _steps(said.all(events.StepDone), clients, times, share)
-    found += _residency(said.all(events.Residency))
-    found += _warnings(said.all(events.Warning))
+    found += _prepared(reported.all(events.Prepared), is_one_set=share is Share.ONE_SET)
+    found += _steps(reported.all(events.StepDone), clients, times, share)
+    found += _residency(reported.all(events.Residency))
+    found += _warnings(reported.all(events.Warning))
     found += [
         msgspec.structs.replace(event, t_ns=t_ns, label=f"{client}: {event.label}")
-        for client, t_ns, event in said.all(events.Mark)
+        for client, t_ns, event in reported.all(events.Mark)
     ]
     found += [
         msgspec.structs.replace(event, t_ns=t_ns, text=f"{client}: {event.text}")
-        for client, t_ns, event in said.all(events.Error)
+        for client, t_ns, event in reported.all(events.Error)
     ]
     found += [
         msgspec.structs.replace(event, t_ns=t_ns, begun_ns=t_ns - event.t_ns + event.begun_ns)
-        for _, t_ns, event in said.all(events.Paused)
+        for _, t_ns, event in reported.all(events.Paused)
     ]
     found += [
         msgspec.structs.replace(
@@ -70,11 +70,11 @@ def merged_events(
             worker=workers_before[client] + event.worker,
             end_ns=tuple(end_ns + t_ns - event.t_ns for end_ns in event.end_ns),
         )
-        for client, t_ns, event in said.all(events.Laps)
+        for client, t_ns, event in reported.all(events.Laps)
     ]
     for phase in times.phases.values():
         found += _of_phase(phase, clients, workers_before)
-    found += _finished(clients, said)
+    found += _finished(clients, reported)
     # Stable: what is of one moment stays in this order.
     return sorted(found, key=lambda event: getattr(event, "t_ns", 0))
 
@@ -83,14 +83,14 @@ class _Record:
     """All events of the clients, by kind."""
 
     def __init__(self, clients: Mapping[str, ClientView], times: SetTimes) -> None:
-        self._by_kind: dict[type, list[_Said[events.Event]]] = {}
+        self._by_kind: dict[type, list[_Reported[events.Event]]] = {}
         for name, view in clients.items():
             for event in view.happened:
                 t_ns = getattr(event, "t_ns", 0)
                 if (shift_ns := _shift_ns(times, name, event, t_ns)) is not None:
                     self._by_kind.setdefault(type(event), []).append((name, t_ns + shift_ns, event))
 
-    def all(self, kind: type[_E]) -> list[_Said[_E]]:
+    def all(self, kind: type[_E]) -> list[_Reported[_E]]:
         """Give those of a kind, in the order of the clients."""
         return [(name, t_ns, event) for name, t_ns, event in self._by_kind.get(kind, ()) if isinstance(event, kind)]
 
@@ -107,12 +107,14 @@ def _shift_ns(times: SetTimes, client: str, event: events.Event, t_ns: int) -> i
 
 def _hello(clients: Mapping[str, ClientView], times: SetTimes) -> Iterator[events.Hello]:
     """One machine with the CPUs and the memory of all: two clients of one host share them."""
-    said = {name: event for name, view in clients.items() for event in view.happened if isinstance(event, events.Hello)}
-    if not said:
+    reported = {
+        name: event for name, view in clients.items() for event in view.happened if isinstance(event, events.Hello)
+    }
+    if not reported:
         return
-    hosts = {hello.machine.hostname: hello.machine for hello in said.values()}
-    every = list(said.values())
-    first_name, first = next(iter(said.items()))
+    hosts = {hello.machine.hostname: hello.machine for hello in reported.values()}
+    every = list(reported.values())
+    first_name, first = next(iter(reported.items()))
     slow = next((hello.engine for hello in every if hello.engine.profile != first.engine.profile), first.engine)
     capable = [hello.capabilities for hello in every]
     shift = times.clock.shift(first_name, 0)
@@ -145,20 +147,20 @@ def _hello(clients: Mapping[str, ClientView], times: SetTimes) -> Iterator[event
 # -- around the phases -------------------------------------------------------------------------------------------------
 
 
-def _together(said: Iterable[_Said[_E]], key: Callable[[_E], object]) -> list[list[_Said[_E]]]:
+def _together(reported: Iterable[_Reported[_E]], key: Callable[[_E], object]) -> list[list[_Reported[_E]]]:
     """Put what the clients say of one thing together: the first that each says of it, the second, and so on."""
-    found: dict[object, list[_Said[_E]]] = {}
+    found: dict[object, list[_Reported[_E]]] = {}
     seen: dict[object, int] = {}
-    for client, t_ns, event in said:
+    for client, t_ns, event in reported:
         place = (client, key(event))
         seen[place] = seen.get(place, 0) + 1
         found.setdefault((key(event), seen[place]), []).append((client, t_ns, event))
     return list(found.values())
 
 
-def _prepared(said: list[_Said[events.Prepared]], *, is_one_set: bool) -> Iterator[events.Event]:
+def _prepared(reported: list[_Reported[events.Prepared]], *, is_one_set: bool) -> Iterator[events.Event]:
     add = max if is_one_set else sum
-    for same in _together(said, lambda event: event.set):
+    for same in _together(reported, lambda event: event.set):
         every = [event for _, _, event in same]
         yield msgspec.structs.replace(
             every[0],
@@ -172,9 +174,9 @@ def _prepared(said: list[_Said[events.Prepared]], *, is_one_set: bool) -> Iterat
 
 
 def _steps(
-    said: list[_Said[events.StepDone]], clients: Mapping[str, ClientView], times: SetTimes, share: Share
+    reported: list[_Reported[events.StepDone]], clients: Mapping[str, ClientView], times: SetTimes, share: Share
 ) -> Iterator[events.Event]:
-    for same in _together(said, lambda event: (event.phase_index, event.step, event.subject)):
+    for same in _together(reported, lambda event: (event.phase_index, event.step, event.subject)):
         every = [event for _, _, event in same]
         phase = times.phases.get(every[0].phase_index)
         did_it = {client for client, _, _ in same}
@@ -188,13 +190,13 @@ def _steps(
             every[0],
             t_ns=t_ns,
             achieved=not failed,
-            detail=told_together(failed) if failed else every[0].detail,
+            detail=join_texts(failed) if failed else every[0].detail,
             seconds=(t_ns - begun_ns) / 1e9,
         )
 
 
-def _residency(said: list[_Said[events.Residency]]) -> Iterator[events.Event]:
-    for same in _together(said, lambda event: (event.phase_index, event.moment, event.set)):
+def _residency(reported: list[_Reported[events.Residency]]) -> Iterator[events.Event]:
+    for same in _together(reported, lambda event: (event.phase_index, event.moment, event.set)):
         every = [event for _, _, event in same]
         methods = dict.fromkeys(event.method for event in every)
         yield msgspec.structs.replace(
@@ -208,18 +210,18 @@ def _residency(said: list[_Said[events.Residency]]) -> Iterator[events.Event]:
         )
 
 
-def _warnings(said: list[_Said[events.Warning]]) -> Iterator[events.Event]:
-    by_kind: dict[object, list[_Said[events.Warning]]] = {}
-    for client, t_ns, event in said:
+def _warnings(reported: list[_Reported[events.Warning]]) -> Iterator[events.Event]:
+    by_kind: dict[object, list[_Reported[events.Warning]]] = {}
+    for client, t_ns, event in reported:
         by_kind.setdefault((event.phase_index, event.id), []).append((client, t_ns, event))
     for same in by_kind.values():
         gravest = min((event for _, _, event in same), key=lambda event: _SEVERITIES.index(event.severity))
         texts = first_of_each((client, event.text) for client, _, event in same)
-        yield msgspec.structs.replace(gravest, t_ns=min(t_ns for _, t_ns, _ in same), text=told_together(texts))
+        yield msgspec.structs.replace(gravest, t_ns=min(t_ns for _, t_ns, _ in same), text=join_texts(texts))
 
 
-def _finished(clients: Mapping[str, ClientView], said: _Record) -> Iterator[events.Event]:
-    ended = said.all(events.Finished)
+def _finished(clients: Mapping[str, ClientView], reported: _Record) -> Iterator[events.Event]:
+    ended = reported.all(events.Finished)
     if not ended or len({client for client, _, _ in ended}) < len(clients):
         return
     every = [event for _, _, event in ended]

@@ -5,19 +5,19 @@ from collections.abc import Iterable, Mapping
 from assay.units import format_names
 
 
-def told_together(said: Mapping[str, str]) -> str:
+def join_texts(by_client: Mapping[str, str]) -> str:
     """Put into one text what each client says, by its name: where they do not say the same, the first stands for all."""
-    texts = dict.fromkeys(said.values())
-    first = next(iter(said))
+    texts = dict.fromkeys(by_client.values())
+    first = next(iter(by_client))
     if len(texts) == 1:
-        return f"{format_names(list(said))}: {said[first]}"
-    others = [name for name in said if name != first]
-    return f"{first}: {said[first]} (The like of {format_names(others)}.)"
+        return f"{format_names(list(by_client))}: {by_client[first]}"
+    others = [name for name in by_client if name != first]
+    return f"{first}: {by_client[first]} (The like of {format_names(others)}.)"
 
 
-def first_of_each(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+def first_of_each(by_client: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Keep the first that each client says."""
     found: dict[str, str] = {}
-    for client, text in said:
+    for client, text in by_client:
         found.setdefault(client, text)
     return found

@@ -39,12 +39,12 @@ class Wires:
 
 
 @dataclasses.dataclass(frozen=True)
-class SaidRate:
+class StatedRate:
     """What a link or devices can do, in bytes a second, as a driver or the user says."""
 
     bytes_per_s: float
     is_its_own: bool
-    """Whether it is of this machine; else the user said it once, of the run, and may mean the clients."""
+    """Whether it is of this machine; else the user stated it once for the run, and may mean the clients."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,23 +62,23 @@ class Observed:
         return self.client.member.name
 
     @functools.cached_property
-    def links(self) -> Sequence[SaidRate]:
+    def links(self) -> Sequence[StatedRate]:
         """What its link carries: as the driver of its busiest interface says, and as the user says."""
         busiest = max(self._wires(_RECEIVED, _SENT), default=None)
         key = LINK_SPEED_FACT.format(interface=busiest[1]) if busiest else ""
-        found = (_said(self._own_fact(key), is_its_own=True), self._given(LINK_FACT))
+        found = (_stated(self._own_fact(key), is_its_own=True), self._given(LINK_FACT))
         return tuple(one for one in found if one is not None)
 
     @functools.cached_property
-    def devices(self) -> Sequence[SaidRate]:
+    def devices(self) -> Sequence[StatedRate]:
         """What its devices move at most, as the user says."""
         given = self._given(DEVICE_FACT)
         return () if given is None else (given,)
 
-    def _given(self, key: str) -> SaidRate | None:
-        """Give a rate that is on record of its machine; else what is said of the run, which may mean another machine."""
-        own = _said(self._own_fact(key), is_its_own=True)
-        return own or _said(self.client.run.facts.get(key), is_its_own=False)
+    def _given(self, key: str) -> StatedRate | None:
+        """Give a rate that is on record of its machine; else what is stated for the run, which may mean another machine."""
+        own = _stated(self._own_fact(key), is_its_own=True)
+        return own or _stated(self.client.run.facts.get(key), is_its_own=False)
 
     def _own_fact(self, key: str) -> object:
         return next((fact.value for fact in self.client.member.facts if fact.key == key), None)
@@ -148,6 +148,6 @@ def observed(client: ClientRecord, phase: PhaseOfSet, window: Span) -> Observed 
     return Observed(client, record, span) if span.end_ns > span.begin_ns else None
 
 
-def _said(value: object, *, is_its_own: bool) -> SaidRate | None:
+def _stated(value: object, *, is_its_own: bool) -> StatedRate | None:
     is_rate = isinstance(value, int | float) and value > 0
-    return SaidRate(float(value), is_its_own=is_its_own) if is_rate else None  # type: ignore[arg-type]
+    return StatedRate(float(value), is_its_own=is_its_own) if is_rate else None  # type: ignore[arg-type]

@@ -66,8 +66,8 @@ class ClientView:
     def facts(self) -> Sequence[Fact]:
         """Of its machine and targets, and what the user says of every client's link and devices."""
         own = {fact.key for fact in self.member.facts}
-        said = (fact for fact in self.whole.facts if fact.key in _OF_USER and fact.key not in own)
-        return (*self.member.facts, *said)
+        stated = (fact for fact in self.whole.facts if fact.key in _OF_USER and fact.key not in own)
+        return (*self.member.facts, *stated)
 
     @property
     def clients(self) -> Sequence[str]:

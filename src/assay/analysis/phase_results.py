@@ -63,10 +63,10 @@ def judged_alone(case: Case, client: str | None = None) -> Judged:
     found: list[Finding] = []
     of_machine: list[Finding] = []
     for judge in OF_RESULT:
-        said = tuple(judge(case))
-        found += said
+        own = tuple(judge(case))
+        found += own
         if judge in OF_MACHINE:
-            of_machine += said
+            of_machine += own
     accept = case.run.plan.accept
     measured = result_of(case, found, limiter=case.limiter, measures=case.measures, client=client)
     return Judged(measured, findings.ranked(of_machine, accept))
@@ -85,15 +85,15 @@ def _operations(record: PhaseRecord, job: Job) -> list[Operation]:
 
 def result_of(
     case: Case,
-    said: Iterable[Finding],
+    found: Iterable[Finding],
     *,
     limiter: Conclusion | None,
     measures: ServedBy,
     client: str | None = None,
     has_rate: bool = True,
 ) -> Result:
-    """Write one result down, with what is said of it; `has_rate` is false of a sum of what was not done together."""
-    found = findings.ranked(said, case.run.plan.accept)
+    """Write one result down, with its findings; `has_rate` is false of a sum of what was not done together."""
+    found = findings.ranked(found, case.run.plan.accept)
     trust = findings.trust(found)
     phase, span = case.record.phase, case.window.span
     rated = has_rate and case.ops > 0 and case.seconds > 0

@@ -101,7 +101,7 @@ class PhasedTable:
             scan: The table.
             names: Columns that say what a row is about.
             held: What the tables of the run hold.
-            has_clients: Whether the clients in it are to be told apart.
+            has_clients: Whether the clients in it are to be distinguished.
         """
         self._scan = scan
         self._names = tuple(names)

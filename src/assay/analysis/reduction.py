@@ -16,7 +16,7 @@ from assay.analysis.record import RunRecord
 _REDUCING = frozenset({"bcachefs", "btrfs", "erofs", "f2fs", "ntfs3", "squashfs", "ubifs", "zfs"})
 """File systems that can keep data in fewer bytes than it has."""
 _MAY_REDUCE = frozenset({"dm", "lvm"})
-"""Kinds of devices of which VDO, which does so too, cannot be told apart."""
+"""Kinds of devices of which VDO, which does so too, cannot be distinguished."""
 
 
 def can_be_reduced(run: RunRecord, sets: Iterable[str]) -> bool:

@@ -69,7 +69,7 @@ def why_not(result: Result) -> str:
     """Say why a number may not count, in a few words."""
     if not result.iops and not result.ops:
         return "nothing was measured"
-    # A neighbour is the cause of what else is said of that repeat.
+    # A neighbour is the cause of its other reasons.
     reasons = sorted(result.trust.reasons, key=lambda reason: reason.id != _COMPANY)
     return ", ".join(reason.text for reason in reasons[:_MOST_REASONS]) or "it has no rate"
 
@@ -109,8 +109,8 @@ def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
             having.setdefault(reason.id, set()).add(i)
     of_repeat = {id_ for id_, places in having.items() if 2 * len(places) <= len(usable)}
     for i, result in enumerate(usable):
-        if told := [reason.text for reason in result.trust.reasons if reason.id in of_repeat]:
-            yield i, ", ".join(told[:_MOST_REASONS])
+        if texts := [reason.text for reason in result.trust.reasons if reason.id in of_repeat]:
+            yield i, ", ".join(texts[:_MOST_REASONS])
 
 
 def _apart(rate: float, others: Sequence[float], *, is_first: bool) -> str:
@@ -133,7 +133,7 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
     def number(of: _Number) -> RepeatedNumber:
         return _number([of(result) for result in measured], [of(result) for result in usable] if is_one else [])
 
-    said = remarks(measured, _iops)
+    found = remarks(measured, _iops)
     drift = trend([_iops(result) if i in counting else None for i, result in enumerate(measured)]) if is_one else None
     iops = number(_iops)
     trust = _unusable(measured, usable, kinds) or _trust(len(measured), usable, iops, drift)
@@ -154,7 +154,7 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
         measures=kinds,
         drift=drift,
         remarks=tuple(
-            RepeatRemark(repeat=measured[remark.repeat].repeat, kind=remark.kind, text=remark.text) for remark in said
+            RepeatRemark(repeat=measured[remark.repeat].repeat, kind=remark.kind, text=remark.text) for remark in found
         ),
         trust=trust,
         trusted=trust.level is TrustLevel.YES,

@@ -45,8 +45,8 @@ class SetResults:
     sums: tuple[SetOfClients, ...] = ()
 
 
-def set_results(run: RunRecord, told: Callable[[int, int], None] | None = None) -> SetResults:
-    """Judge each client by itself, and then all of them together; `told` hears how many of how many were judged."""
+def set_results(run: RunRecord, progress: Callable[[int, int], None] | None = None) -> SetResults:
+    """Judge each client by itself, and then all of them together; `progress` gets how many of how many were judged."""
     loads = {one.member.name: one for one in run.members if one.member.role is Role.LOAD}
     own: dict[_Key, dict[str, Judged]] = {}
     for done, (name, client) in enumerate(loads.items(), start=1):
@@ -54,8 +54,8 @@ def set_results(run: RunRecord, told: Callable[[int, int], None] | None = None) 
             for case in phase_cases(client.run, record):
                 key = (record.index, case.job.name, case.operation.name)
                 own.setdefault(key, {})[name] = judged_alone(case, name)
-        if told is not None:
-            told(done, len(loads))
+        if progress is not None:
+            progress(done, len(loads))
     clients = {one.member.name: one for one in run.members}
     sums, pieces = [], []
     advised: dict[_Key, Conclusion | None] = {}
@@ -93,14 +93,14 @@ def _sum_cases(
 
 
 def _sum(at: SumCase, parts: Mapping[str, Judged]) -> Result:
-    """Write a sum down, with what is said of it and what its clients say of their parts."""
+    """Write a sum down, with its findings and those of its clients."""
     of_set = [finding for judge in OF_SET for finding in judge(at)]
-    said = [finding for judge in OF_SUM for finding in judge(at.case)]
+    own = [finding for judge in OF_SUM for finding in judge(at.case)]
     if any(finding.id == _LOST for finding in of_set):
-        said = [finding for finding in said if finding.id != _CUT]
+        own = [finding for finding in own if finding.id != _CUT]
     shares = {rate.client: rate.share or 0.0 for rate in at.rates}
     of_clients = carried({name: part.of_machine for name, part in parts.items()}, shares)
-    found = (*of_set, *said, *of_clients)
+    found = (*of_set, *own, *of_clients)
     return result_of(at.case, found, limiter=at.limiter, measures=at.measures, has_rate=at.case.window.has_sum)
 
 

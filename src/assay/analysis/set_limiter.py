@@ -8,7 +8,7 @@
    counts, but for `operation_latency`: that they wait, and not for what.
 3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
    of the clients says something else it is medium at most.
-4. Else, and where two things are said by half of the clients each, nothing: `unknown`, with what was said how often.
+4. Else, and where two limits are each that of half of the clients: `unknown`, with the count of each.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import msgspec
 
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
-from assay.analysis.observed import Observed, SaidRate
+from assay.analysis.observed import Observed, StatedRate
 from assay.results import Limiter, Result
 from assay.units import format_bytes, format_names
 from assay.verdicts import Bottleneck, Confidence
@@ -58,9 +58,9 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
     is_doubted = by_clients and by_clients.limit in _OWN and by_clients.confidence is Confidence.HIGH
     if not is_doubted or of_server.confidence is Confidence.LOW:
         return of_server
-    said = f"but most clients say {by_clients.limit.value} of themselves" if by_clients else ""
+    reason = f"but most clients are limited by {by_clients.limit.value}" if by_clients else ""
     return Conclusion(
-        of_server.limit, Confidence.MEDIUM, (*of_server.evidence, said), of_server.headroom, of_server.remedy
+        of_server.limit, Confidence.MEDIUM, (*of_server.evidence, reason), of_server.headroom, of_server.remedy
     )
 
 
@@ -80,12 +80,12 @@ def _link(at: Observed) -> Conclusion | None:
     moved, carries = found
     share = moved / carries.bytes_per_s
     whose = _whose(carries, at.name, "link is the one that --link means")
-    said = (
+    reason = (
         f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries.bytes_per_s)}/s"
         f" ({100 * share:.0f} %){whose}"
     )
     remedy = f"Use a faster link to {at.name}, or several."
-    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, _sure(carries), (said,), max(1.0, 1 / share), remedy)
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, _sure(carries), (reason,), max(1.0, 1 / share), remedy)
 
 
 def _ceiling(at: Observed) -> Conclusion | None:
@@ -94,13 +94,15 @@ def _ceiling(at: Observed) -> Conclusion | None:
         return None
     moved, most = found
     whose = _whose(most, at.name, "disks are those that --device means")
-    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most.bytes_per_s)}/s that they can{whose}"
+    reason = (
+        f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most.bytes_per_s)}/s they can{whose}"
+    )
     headroom = max(1.0, most.bytes_per_s / moved)
     remedy = f"Use faster disks in {at.name}."
-    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), headroom, remedy)
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (reason,), headroom, remedy)
 
 
-def _nearly_all(moved: float | None, ceilings: Sequence[SaidRate]) -> tuple[float, SaidRate] | None:
+def _nearly_all(moved: float | None, ceilings: Sequence[StatedRate]) -> tuple[float, StatedRate] | None:
     """Give what was moved and the first ceiling that it is near; far beyond one, something else is meant by it."""
     for most in ceilings if moved is not None else ():
         if thresholds.CEILING_SHARE <= (moved or 0.0) / most.bytes_per_s <= (1 + thresholds.NOTABLE_SHARE):
@@ -108,11 +110,11 @@ def _nearly_all(moved: float | None, ceilings: Sequence[SaidRate]) -> tuple[floa
     return None
 
 
-def _sure(given: SaidRate) -> Confidence:
+def _sure(given: StatedRate) -> Confidence:
     return Confidence.HIGH if given.is_its_own else Confidence.MEDIUM
 
 
-def _whose(given: SaidRate, name: str, is_meant: str) -> str:
+def _whose(given: StatedRate, name: str, is_meant: str) -> str:
     return "" if given.is_its_own else f", if {name}'s {is_meant}"
 
 
@@ -120,12 +122,12 @@ def _busy(at: Observed) -> Conclusion | None:
     disk = at.busiest_disk
     if disk is None or disk.utilisation < thresholds.BUSY_SHARE or disk.in_flight < thresholds.DEEP_QUEUE:
         return None
-    said = (
+    reason = (
         f"{at.name}'s {disk.name} was busy for {100 * disk.utilisation:.0f} % of the time, with {disk.in_flight:.1f}"
         " requests in flight"
     )
     remedy = f"Halve what the clients keep in flight: where the sum stays, {disk.name} is full."
-    return Conclusion(Bottleneck.DEVICE_SATURATED, Confidence.LOW, (said,), remedy=remedy)
+    return Conclusion(Bottleneck.DEVICE_SATURATED, Confidence.LOW, (reason,), remedy=remedy)
 
 
 _RULES: tuple[Callable[[Observed], Conclusion | None], ...] = (_link, _ceiling, _busy)
@@ -135,18 +137,18 @@ def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
     """Give what most clients say; None where none says anything."""
     if not own:
         return None
-    said = Counter(limiter.verdict for limiter in own.values()).most_common()
-    limit, count = said[0]
-    is_tie = count in (others for _, others in said[1:])
+    counted = Counter(limiter.verdict for limiter in own.values()).most_common()
+    limit, count = counted[0]
+    is_tie = count in (others for _, others in counted[1:])
     if count < thresholds.MOST_OF_IT * len(own) or is_tie or limit is Bottleneck.UNKNOWN:
-        return Conclusion(Bottleneck.UNKNOWN, Confidence.LOW, tuple(_counts(said, own)))
+        return Conclusion(Bottleneck.UNKNOWN, Confidence.LOW, tuple(_counts(counted, own)))
     those = {name: limiter for name, limiter in own.items() if limiter.verdict is limit}
     first = next(iter(those))
     headrooms = [limiter.headroom for limiter in those.values() if limiter.headroom is not None]
     return Conclusion(
         limit,
         _confidence([limiter.confidence for limiter in those.values()], count / len(own)),
-        (*_counts(said, own), *(f"{first}: {text}" for text in those[first].evidence)),
+        (*_counts(counted, own), *(f"{first}: {text}" for text in those[first].evidence)),
         min(headrooms) if len(headrooms) == count else None,
         those[first].remedy,
     )
@@ -158,7 +160,7 @@ def _confidence(of_those: Sequence[Confidence], share: float) -> Confidence:
     return _RISING[min(rank, len(_RISING) - 1 if share > thresholds.NEARLY_ALL else 1)]
 
 
-def _counts(said: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:
-    for limit, count in said:
+def _counts(counted: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:
+    for limit, count in counted:
         names = format_names([name for name, limiter in own.items() if limiter.verdict is limit])
         yield f"{limit.words} by {count} of {len(own)} clients themselves ({names})"

@@ -15,7 +15,7 @@ _MOST_NAMED = 20
 
 
 def sums_of(document: Document) -> Document:
-    """Leave the clients' own results out; what is said of the set as a whole stays. That of one client is as it is."""
+    """Leave the clients' own results out; findings of the whole set stay. That of one client is as it is."""
     if not document.clients:
         return document
     return _narrowed(document, tuple(result for result in document.results if result.client is None))

@@ -64,10 +64,10 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
         if (waited := _found(own, id_)) and not _most_have(waited, others):
             yield f"its own CPU: {waited.text}"
     usual, count = Counter(result.measures for result in others).most_common(1)[0]
-    is_told_apart = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
+    is_distinct = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
     # Direct I/O has no page cache: what it is served by differs with what backing files and other clients of a machine read.
-    is_told_apart &= own.cache.condition != DIRECT
-    if is_told_apart and count >= thresholds.MOST_OF_IT * len(others):
+    is_distinct &= own.cache.condition != DIRECT
+    if is_distinct and count >= thresholds.MOST_OF_IT * len(others):
         yield f"its cache: it measured {own.measures.words}, and most others {usual.words}{_hits(own, others)}"
     yield from _by_size(own, others)
 

@@ -104,7 +104,7 @@ class Subject:
         """Return what the recorded operations that share its devices moved in its direction.
 
         Those of all clients on its machine. None where these are not known, or where one of them has data on others too: its
-        part in it cannot be told.
+        part in it is unknown.
         """
         direction, devices = self.operation.direction, self.devices
         total = None if direction is None else self._total_on(devices, direction, "bytes", span)

@@ -5,7 +5,7 @@
 is Jain's index of fairness: 1 where all are equal, 1 / n where one has all (Jain, Chiu and Hawe, DEC-TR-301, 1984). Rates of
 clients are over the window of the sum, so that they add up to its rate. One is a straggler where it has less than
 `STRAGGLER_SHARE` of the median of the others. Where the clients shared too little of the time for a sum (`Window.has_sum`),
-each has the rate of its own result, and nothing is said of all of them.
+each has the rate of its own result, and there are no findings of all of them.
 """
 
 import dataclasses

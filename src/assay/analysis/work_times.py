@@ -14,7 +14,7 @@ def at_work_until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.
 
     Args:
         phase: Of the set.
-        happened: What each client said, by its own clock.
+        happened: Events of each client, by its own clock.
 
     Returns:
         Spans in the time of the set; none where the phase has its end for all.

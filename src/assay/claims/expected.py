@@ -25,9 +25,9 @@ _VERDICTS: Final = {
 }
 
 
-def expected_document(run: RunRecord, told: Callable[[int, int], None] | None = None) -> Document:
+def expected_document(run: RunRecord, progress: Callable[[int, int], None] | None = None) -> Document:
     """Compute the result document of a run with its expectations; see `analysis.document.document`."""
-    return with_expectations(document(run, told), run.facts)
+    return with_expectations(document(run, progress), run.facts)
 
 
 def with_expectations(found: Document, facts: Mapping[str, object]) -> Document:

@@ -196,7 +196,7 @@ def surveyed(found: "Comparison", arms: "Sequence[Arm]", questions: "Questions",
 
 def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
     """Return the place of each result of the first run: from its Plan, or from the output of another tool."""
-    from assay.analysis.imported import size_pairs_told
+    from assay.analysis.imported import imported_size_pairs
     from assay.analysis.two_sizes import size_pairs
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import report_damage
@@ -204,7 +204,7 @@ def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
     first = open_run(arm.documents[0].run.bundle, runs)
     with report_damage(first.path):
         original = first.original()
-        return size_pairs(first.plan) if original is None else size_pairs_told(original)
+        return size_pairs(first.plan) if original is None else imported_size_pairs(original)
 
 
 def check_answered(found: "Comparison", questions: "Questions") -> None:

@@ -31,7 +31,7 @@ class Group(Kind, kw_only=True):
     actions: tuple["Action", ...]
     """Members."""
     laps: bool = False
-    """Whether each completion is also told by itself, with its worker, end and latency (`laps` in the event stream)."""
+    """Whether each completion is also reported by itself, with its worker, end and latency (`laps` in the event stream)."""
 
 
 class Branch(Value, kw_only=True):

@@ -109,7 +109,7 @@ class Stop(Value, kw_only=True):
 
 
 class Ends(enum.Enum):
-    """What ends with a job: told to stop, not waited for."""
+    """What ends with a job: asked to stop, not waited for."""
 
     NOTHING = "nothing"
     TEAM = "team"

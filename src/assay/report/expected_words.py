@@ -19,14 +19,14 @@ def expected_in_short(document: Document) -> str:
     if not every:
         return ""
     named = every if len(every) <= _MOST_NAMED else [one for one in every if one.verdict is not ExpectationVerdict.MET]
-    told = _told(named[:_MOST_NAMED])
+    parts = _in_words(named[:_MOST_NAMED])
     met = len(every) - len(named)
-    told += [f"{met} more met"] if met else []
-    told += [f"{len(named) - _MOST_NAMED} more not met or undecided"] if len(named) > _MOST_NAMED else []
-    return one_line(f"Expected: {'; '.join(told)}.")
+    parts += [f"{met} more met"] if met else []
+    parts += [f"{len(named) - _MOST_NAMED} more not met or undecided"] if len(named) > _MOST_NAMED else []
+    return one_line(f"Expected: {'; '.join(parts)}.")
 
 
-def _told(found: Sequence[Expectation]) -> list[str]:
+def _in_words(found: Sequence[Expectation]) -> list[str]:
     """Write each; those that are undecided for one reason together."""
     same: dict[str, list[Expectation]] = {}
     for one in found:
@@ -40,14 +40,14 @@ def _told(found: Sequence[Expectation]) -> list[str]:
 
 def expectation_words(found: Expectation) -> str:
     """Write `p99<2ms: not met, 2.34 ms (2.31 to 2.38), random-read/read`."""
-    said = f"{found.text}: {found.verdict.words}"
+    text = f"{found.text}: {found.verdict.words}"
     telling = next((one for one in found.results if one.verdict is found.verdict), None)
     if telling is None or found.verdict is ExpectationVerdict.UNDECIDED:
-        return f"{said} ({found.reason})"
+        return f"{text} ({found.reason})"
     if len(found.results) > 1 and found.verdict is ExpectationVerdict.MET:
-        return f"{said} by all {len(found.results)} results"
+        return f"{text} by all {len(found.results)} results"
     of = f", {telling.label}" if len(found.results) > 1 else ""
-    return f"{said}, {_value(telling)}{of}"
+    return f"{text}, {_value(telling)}{of}"
 
 
 def expected_of_row(document: Document, result: Result) -> Iterator[str]:

@@ -18,7 +18,7 @@ class MarkWatch:
         self._folder = folder
         self._looked_s = 0.0
         self._seen: tuple[int, int] | None = None
-        self._told: list[KeptMark] = []
+        self._known: list[KeptMark] = []
 
     def new(self) -> tuple[events.Mark, ...]:
         """Give the marks that came since the last call, as events of a stream."""
@@ -34,9 +34,9 @@ class MarkWatch:
         if seen == self._seen:
             return ()
         self._seen = seen
-        left, new = list(self._told), []
-        self._told = list(marks_of(self._folder))
-        for mark in self._told:
+        left, new = list(self._known), []
+        self._known = list(marks_of(self._folder))
+        for mark in self._known:
             if mark in left:
                 left.remove(mark)
             else:

@@ -54,13 +54,13 @@ def _arrivals(kept: Schedule, late: GrowingLateness | None) -> Iterator[Finding]
 
 def _fallbacks(case: Case, facts: events.JobFacts) -> Iterator[Finding]:
     """Report fallbacks that the engine did not report itself."""
-    said = {event.id for event in case.record.warnings}
+    warned = {event.id for event in case.record.warnings}
     asked = str(case.job.backend.__struct_config__.tag)
-    if facts.backend != asked and events.IO_URING_FALLBACK not in said:
+    if facts.backend != asked and events.IO_URING_FALLBACK not in warned:
         text = f"The load asks for {asked}; {facts.backend} was used. CPU times do not compare with those of {asked}."
         cure = "Allow io_uring on this machine (kernel.io_uring_disabled = 0), or compare like with like."
         yield findings.note("engine-fallback", text, cure)
-    if case.job.open.direct is not plan.Direct.OFF and not facts.direct and events.DIRECT_REFUSED not in said:
+    if case.job.open.direct is not plan.Direct.OFF and not facts.direct and events.DIRECT_REFUSED not in warned:
         text = "The file system refused O_DIRECT, so the page cache was used. Memory can have part of the result."
         cure = "Use a file system that supports O_DIRECT, or a file set of more than twice the RAM."
         yield findings.warning("direct-refused", text, cure)

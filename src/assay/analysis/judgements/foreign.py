@@ -6,8 +6,8 @@ as much was dirty in memory when the window began, that is named: it was written
 A limit of the control group that was full is used like a device by the programs of that group, and by no others: these take
 from the load, however idle the device.
 
-Limits: where files are made or removed, their share of what was written is not told from that of others; of writes that
-memory takes, nobody can say whose they are when they reach the device.
+Limits: where files are made or removed, their share of the writes is not distinguished from that of others; the owner of
+writes that memory takes is unknown when they reach the device.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -106,15 +106,15 @@ def _within_limit(case: Case) -> Finding | None:
         return None
     theirs, total = through
     done = "read" if used.limit.direction == "read" else "wrote"
-    share, said = theirs / total, f"{format_bytes(total)} that the control group {done}, {format_bytes(theirs)}"
+    share, part = theirs / total, f"{format_bytes(total)} that the control group {done}, {format_bytes(theirs)}"
     requests = _requests_through(case, used.limit, theirs)
     if requests is not None and requests[0] > share * requests[1]:
         theirs, total = requests
-        share, said = theirs / total, f"{total:,.0f} {used.limit.direction}s of the control group, {theirs:,.0f}"
+        share, part = theirs / total, f"{total:,.0f} {used.limit.direction}s of the control group, {theirs:,.0f}"
     if share <= thresholds.NOTABLE_SHARE:
         return None
     text = (
-        f"Of the {said} ({100 * share:.0f} %) were not this load's in the window. Other programs share the limit"
+        f"Of the {part} ({100 * share:.0f} %) were not this load's in the window. Other programs share the limit"
         f" {used.limit}."
     )
     cure = "Find what else runs in the control group, or run in one with a limit of its own."
@@ -123,14 +123,14 @@ def _within_limit(case: Case) -> Finding | None:
 
 
 def _bytes_through(case: Case, limit: IoLimit) -> tuple[float, float] | None:
-    """Bytes that went through a limit, for others and for all; None where that cannot be told."""
+    """Bytes that went through a limit, for others and for all; None where unknown."""
     moved = limit.bytes_through(case.record, case.window.counted)
     own = own_read_bytes(case) if limit.direction == "read" else own_written_bytes(case)
     return None if moved is None or own is None else (max(0.0, moved - own), moved)
 
 
 def _requests_through(case: Case, limit: IoLimit, foreign: float) -> tuple[float, float] | None:
-    """Requests that went through a limit of them, for others and for all; None where that cannot be told.
+    """Requests that went through a limit of them, for others and for all; None where unknown.
 
     Others made no more than their bytes have sectors: of a file that lies in pieces, an operation is several requests.
     """

@@ -3,7 +3,7 @@
 A wire carries headers beside the data, so that it moves some percent more than was asked for; less than that came from
 caches of the clients. The wire is the busiest interface. Where another one moved more than `OTHER_WIRE_SHARE` of what was
 asked for, that may be the rest, or the same bytes on their way over a bridge: then less says nothing of caches. Clients on
-the server's own machine reach it over no wire, so that nothing is said of it.
+the server's own machine reach it over no wire, so that it has no finding.
 
 Disks that move less have a cache above them, disks that move more write journals or copies.
 """
@@ -32,18 +32,18 @@ def judge(at: SumCase) -> Iterable[Finding]:
 def _of_server(one: Observed, direction: str, asked: int, wires: Wires | None) -> Iterator[Finding]:
     did, wire_did = ("read", "sent") if direction == "read" else ("wrote", "received")
     disks = one.disk_bytes_for(direction)
-    told = []
+    parts = []
     if wires is not None:
         whose = "busiest interface" if wires.others else "only interface"
-        told.append(
+        parts.append(
             f"its {whose} ({wires.busiest}) {wire_did} {format_bytes(wires.moved_bytes)}"
             f" ({_times(wires.moved_bytes, asked)})"
         )
     if disks is not None:
-        told.append(f"its disks {did} {format_bytes(disks)} ({_times(disks, asked)})")
-    if told:
+        parts.append(f"its disks {did} {format_bytes(disks)} ({_times(disks, asked)})")
+    if parts:
         others = _of_others(wires, wire_did, asked) if wires is not None else ""
-        text = f"The clients {did} {format_bytes(asked)} in the window; of {one.name}, {' and '.join(told)}.{others}"
+        text = f"The clients {did} {format_bytes(asked)} in the window; of {one.name}, {' and '.join(parts)}.{others}"
         yield findings.note("second-counter", text)
 
 

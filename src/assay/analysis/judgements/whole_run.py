@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.finding_pages import current_id
+from assay.analysis.judgements.engine_warnings import from_engine
 from assay.analysis.judgements.errors import errno_name
-from assay.analysis.judgements.said import from_engine
 from assay.analysis.record import RunRecord
 from assay.plan import CacheCondition
 from assay.results import Finding, Result

@@ -23,8 +23,8 @@ def judge(case: Case) -> Iterable[Finding]:
         yield from _skew(window.at_work, is_trimmed=window.is_trimmed)
         yield from _outstanding(record.finished, window.at_work)
         yield from _idle(record.finished)
-    is_told = record.is_sum_of_clients and window.at_work and window.at_work.overlap < thresholds.OVERLAP_SUM
-    if window.lacks_interval and not is_told:
+    is_reported = record.is_sum_of_clients and window.at_work and window.at_work.overlap < thresholds.OVERLAP_SUM
+    if window.lacks_interval and not is_reported:
         yield _nothing_inside(record, window.at_work)
 
 

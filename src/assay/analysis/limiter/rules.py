@@ -34,15 +34,17 @@ def offered_load(at: Signals) -> Conclusion | None:
         if at.falls_behind or kept < 1 - thresholds.NEGLIGIBLE_SHARE or (is_late and not has_rest):
             return None
         served = "served" if is_late else "served on time"
-        said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were {served}"
-        return Conclusion(Bottleneck.OFFERED_LOAD, HIGH, (said,), remedy="Ask for a higher rate.")
+        reason = (
+            f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were {served}"
+        )
+        return Conclusion(Bottleneck.OFFERED_LOAD, HIGH, (reason,), remedy="Ask for a higher rate.")
     if at.own_limit_share is not None and at.own_limit_share >= 1 - thresholds.NEGLIGIBLE_SHARE:
-        said = f"{100 * at.own_limit_share:.1f} % of the {at.own_limit} a second that the load holds itself to"
+        reason = f"{100 * at.own_limit_share:.1f} % of the {at.own_limit} a second that the load holds itself to"
         sure = HIGH if at.idle is not None and at.idle >= thresholds.NOTABLE_SHARE else MEDIUM
-        return Conclusion(Bottleneck.OFFERED_LOAD, sure, (said,), remedy="Ask for a higher rate.")
+        return Conclusion(Bottleneck.OFFERED_LOAD, sure, (reason,), remedy="Ask for a higher rate.")
     if at.idle is not None and at.idle >= thresholds.MOST_OF_IT:
-        said = f"the load's own schedule left its workers idle for {_percent(at.idle)} of the time"
-        return Conclusion(Bottleneck.OFFERED_LOAD, MEDIUM, (said,), remedy="Think less, or ask for more.")
+        reason = f"the load's own schedule left its workers idle for {_percent(at.idle)} of the time"
+        return Conclusion(Bottleneck.OFFERED_LOAD, MEDIUM, (reason,), remedy="Think less, or ask for more.")
     return None
 
 
@@ -154,8 +156,8 @@ def network(at: Signals) -> Conclusion | None:
     share = at.wire_bytes_per_s / at.link_bytes_per_s
     if share < thresholds.CEILING_SHARE:
         return None
-    said = f"{_rate(at.wire_bytes_per_s)} on a link that carries {_rate(at.link_bytes_per_s)} ({_percent(share)})"
-    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, HIGH, (said,), headroom=1 / share, remedy="Use a faster link.")
+    reason = f"{_rate(at.wire_bytes_per_s)} on a link that carries {_rate(at.link_bytes_per_s)} ({_percent(share)})"
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, HIGH, (reason,), headroom=1 / share, remedy="Use a faster link.")
 
 
 def writeback(at: Signals) -> Conclusion | None:
@@ -171,11 +173,11 @@ def writeback(at: Signals) -> Conclusion | None:
     if not is_full and not (is_slowed and at.waiting >= thresholds.MOST_OF_IT):
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
-    said = (
+    reason = (
         f"dirty memory was at {_percent(at.dirty_share)} of where the kernel lets writers wait",
         f"{names} was busy for {busy} of the time, writing {_rate(below.bytes_per_s)}",
     )
-    return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH if is_full else MEDIUM, said, remedy=_FASTER)
+    return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH if is_full else MEDIUM, reason, remedy=_FASTER)
 
 
 def device_ceiling(at: Signals) -> Conclusion | None:
@@ -183,9 +185,9 @@ def device_ceiling(at: Signals) -> Conclusion | None:
     below, ceiling = at.device, at.device_ceiling_bytes_per_s
     if below is None or ceiling is None or below.bytes_per_s < thresholds.CEILING_SHARE * ceiling:
         return None
-    said = f"{_rate(below.bytes_per_s)} of the {_rate(ceiling)} that the device gives at most"
+    reason = f"{_rate(below.bytes_per_s)} of the {_rate(ceiling)} that the device gives at most"
     headroom = ceiling / below.bytes_per_s
-    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, HIGH, (said,), headroom=headroom, remedy=_FASTER)
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, HIGH, (reason,), headroom=headroom, remedy=_FASTER)
 
 
 def device_queue(at: Signals) -> Conclusion | None:
@@ -207,8 +209,8 @@ def device_queue(at: Signals) -> Conclusion | None:
     times = at.latency_s / at.fewer.latency_s
     if times < thresholds.QUEUED_TIMES:
         return None
-    said = f"an operation takes {times:.1f} times as long as with fewer in flight: they wait for each other"
-    return Conclusion(Bottleneck.DEVICE_SATURATED, HIGH, (evidence, said), remedy=_FASTER)
+    reason = f"an operation takes {times:.1f} times as long as with fewer in flight: they wait for each other"
+    return Conclusion(Bottleneck.DEVICE_SATURATED, HIGH, (evidence, reason), remedy=_FASTER)
 
 
 def operation_latency(at: Signals) -> Conclusion | None:
@@ -286,8 +288,10 @@ def _confirmed(found: Conclusion, at: Signals) -> Conclusion:
     if at.more is None or at.ops_per_s <= 0 or not at.latency_s or not (is_latency or found.limit in _FULL):
         return found
     rate, latency = at.more.ops_per_s / at.ops_per_s, at.more.latency_s / at.latency_s
-    said = f"with {at.more.outstanding:g} in flight the rate is {rate:.2g} times this, the latency {latency:.2g} times"
-    evidence = (*found.evidence, said)
+    reason = (
+        f"with {at.more.outstanding:g} in flight the rate is {rate:.2g} times this, the latency {latency:.2g} times"
+    )
+    evidence = (*found.evidence, reason)
     if rate >= thresholds.GROWS:
         headroom, sure = (rate, HIGH) if is_latency else (found.headroom, LOW)
         return dataclasses.replace(found, confidence=sure, evidence=evidence, headroom=headroom, remedy=_MORE)

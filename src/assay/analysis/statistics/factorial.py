@@ -134,7 +134,7 @@ def _cell_means(
         number = names.index(block)
         coded[row] = -1.0 if number == len(names) - 1 else np.arange(len(names) - 1) == number
     with_blocks = np.hstack([design, coded])
-    # Where cells and blocks cannot be told apart, as with a single round, there are no blocks.
+    # Where cells and blocks cannot be distinguished, as with a single round, there are no blocks.
     if np.linalg.matrix_rank(with_blocks) == with_blocks.shape[1] and len(logs) > cells:
         design = with_blocks
     fit: FloatArray = np.linalg.lstsq(design, logs, rcond=None)[0].astype(np.float64)

@@ -36,7 +36,7 @@ MOST_VALUES = 60
 _OUTLIER_DEVIATIONS = 4.0
 """From the median of its neighbours, from which on a value is an outlier (Hampel)."""
 _MOST_CORRELATION = 0.8
-"""Of neighbours, up to which noise is told from a drift."""
+"""Of neighbours, up to which noise is distinguished from a drift."""
 _SETTLED_VALUES = 3
 """Values that the last level needs, for a series to have settled there."""
 

@@ -1,4 +1,4 @@
-"""By which factor does B differ from A, told from a few runs of each, and how sure is that?
+"""By which factor does B differ from A, by a few runs of each, and how sure is that?
 
 The unit is the run: intervals of one run say nothing of the next. Ratios are differences of logarithms.
 

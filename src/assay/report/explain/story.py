@@ -73,8 +73,10 @@ def _row(
         shown = sums_of(document)
     else:
         shown, run = client_alone(document, run, result.client)
-    told = row_story(shown, run, shown.results.index(result) + 1, width, earlier.get(result.label, ()), clients=clients)
-    return [*told, *_of_clients(document, result, width)]
+    paragraphs = row_story(
+        shown, run, shown.results.index(result) + 1, width, earlier.get(result.label, ()), clients=clients
+    )
+    return [*paragraphs, *_of_clients(document, result, width)]
 
 
 def _finding(document: Document, about: str, width: int) -> list[Text]:

@@ -26,11 +26,11 @@ class _Kind:
 
 def warnings(document: Document, places: Places) -> str:
     """List all findings above a note, the gravest first, then the notes of the whole run, folded."""
-    told: set[str] = set()
+    listed_ids: set[str] = set()
     listed = ""
     for kind in _kinds(document):
-        listed += _listed(kind, places, is_target=kind.id not in told)
-        told.add(kind.id)
+        listed += _listed(kind, places, is_target=kind.id not in listed_ids)
+        listed_ids.add(kind.id)
     notes = _notes(document.findings)
     shown = f'<ul class="findings kinds">{listed}</ul>' if listed else '<p class="good">No warnings.</p>'
     return f'<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2>{shown}{notes}</section>'

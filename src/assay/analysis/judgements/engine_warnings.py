@@ -20,7 +20,7 @@ _ABOUT = {
     events.FREED_INODES: frozenset({OpKind.CREATE, OpKind.MKDIR, OpKind.SYMLINK, OpKind.COPY}),
     events.HOLES: READS,
 }
-"""What is said of a phase, and moves the numbers of these operations alone."""
+"""Warnings of a phase that move the numbers of these operations alone."""
 
 _BRIEF = {
     events.FREED_INODES: "inodes freed a moment before",
