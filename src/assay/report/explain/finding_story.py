@@ -35,7 +35,7 @@ def finding_story(document: Document, id_: str, width: int) -> list[Text]:
     parts.append(paragraph("cure", cures or ([page.cure] if page else []), width))
     if page:
         table = [f"{one.name} = {one.value:g}: {one.meaning}" for one in named(page.turns_on)]
-        parts.append(paragraph("thresholds", table, width))
+        parts.append(paragraph("threshold", table, width))
     return [line for lines in parts if lines for line in (*lines, Text())]
 
 

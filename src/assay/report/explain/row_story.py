@@ -97,7 +97,7 @@ def row_story(
         paragraph("change", _changes(result), width),
         paragraph("scaling", extrapolated(run, result, clients), width),
         paragraph("notes", _notes(result), width),
-        paragraph("thresholds", _thresholds(result), width),
+        paragraph("threshold", _thresholds(result), width),
     ]
     return [line for lines in parts if lines for line in (*lines, Text())]
 
