@@ -664,7 +664,7 @@ fn too_little_space_is_said_with_both_numbers_before_anything_is_written() {
     let text = text_of(prepare(&state, &target, 8 * MIB, &quiet, &GO_ON).unwrap_err());
 
     assert!(text.starts_with("file set 'data' needs 40.0 MiB, but only 24.0 MiB are free on "), "{text}");
-    assert!(text.ends_with("beside the reserve of 8 MiB; at most 23 MiB fit: use less, or free some space"), "{text}");
+    assert!(text.ends_with("above the reserve of 8 MiB; at most 23 MiB fit: use less, or free some space"), "{text}");
     assert!(!state.folder().exists());
 }
 

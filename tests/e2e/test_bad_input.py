@@ -49,7 +49,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("measure", "{dir}/absent"), "{dir}/absent does not exist"),
         (("measure", "{dir}", "--bs", "4KB"), "--bs 4KB: '4KB' means two things: write 4KiB (4,096 bytes), or 4000B"),
         (("measure", "{dir}", "--direct", "--bs", "1000"), "use 1024B"),
-        (("measure", "{dir}", "--read", "--write"), "give one of them"),
+        (("measure", "{dir}", "--read", "--write"), "give only one of --read, --write and --mix"),
         (("run", "nonsense", "{dir}"), "no suite 'nonsense'; there are: backup-streams"),
         (("run", "{dir}/no.toml", "{dir}"), "no load file"),
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
@@ -210,9 +210,9 @@ def test_too_little_space_is_refused_before_anything_is_written(assay: Assay, tm
         done = assay("run", load, mount_point, check=3)
         quick = assay("quick", mount_point, check=3)
 
-        assert f"MiB are free on {mount_point} beside the reserve of 1 MiB; " in done.stderr
+        assert f"MiB are free on {mount_point} above the reserve of 1 MiB; " in done.stderr
         assert "are needed, but only" in quick.stderr
-        assert "beside the reserve of 256 MiB" in quick.stderr
+        assert "above the reserve of 256 MiB" in quick.stderr
         assert not (mount_point / "assay-data").exists()
         assert assay("ls", check=0).stdout.count("\n") <= 1, "a refused run stays in the list"
 
@@ -240,7 +240,7 @@ TOO_LARGE = {
     # Either would fit.
     "fio": ("--directory={dir}", "--size=30m", "--rw=read", "--name=a", "--name=b", "--filename=c"),
 }
-"""For each command words that ask for 200 MiB, where 44 MiB are left beside the reserve."""
+"""For each command words that ask for 200 MiB, where 44 MiB are left above the reserve."""
 
 
 @pytest.mark.testbed
@@ -255,7 +255,7 @@ def test_what_does_not_fit_is_refused_alike_by_every_command(command: str, assay
 
         # The file system itself takes a little.
         assert "laying out" not in done.stderr
-        assert re.search(r"only 4[34](\.\d)? MiB are free (in|on) \S+ beside the reserve of 256 MiB", done.stderr)
+        assert re.search(r"only 4[34](\.\d)? MiB are free (in|on) \S+ above the reserve of 256 MiB", done.stderr)
         assert ("--size" in done.stderr) == (command == "quick")
         assert list(memory.iterdir()) == []
 

@@ -189,7 +189,7 @@ def test_a_size_that_would_fill_the_file_system_is_refused_before_anything_is_wr
 
     done = assay("bonnie", "-d", tmp_path, *AS_ROOT, "-r", "0", "-s", f"{free_gib + 1}g", "-n", "0", check=3)
 
-    assert "beside the reserve of 256 MiB" in done.stderr
+    assert "above the reserve of 256 MiB" in done.stderr
     assert "use a smaller -s or -n" in done.stderr
     assert not (tmp_path / "assay-data").exists()
 

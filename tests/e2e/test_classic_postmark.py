@@ -232,7 +232,7 @@ def test_what_does_not_fit_is_refused_before_a_file_is_made(assay: Assay, direct
 
         done = postmark(assay, directory, asked, check=3)
 
-        assert "beside the reserve of 256 MiB" in done.stderr
+        assert "above the reserve of 256 MiB" in done.stderr
         assert "set number" in done.stderr
         assert not any(memory.iterdir())
 

@@ -110,7 +110,7 @@ def test_a_sum_and_a_clients_row_are_explained(assay: Assay, run: str) -> None:
     assert "920 IOPS" in of_sum
     assert "100 IOPS" in of_label
     assert "100 IOPS" in of_client
-    assert "this is what h3 did alone" in of_label
+    assert "client h3 of run" in of_label
     assert "has no row 2" in assay("explain", run, "2", check=2).stderr
 
 

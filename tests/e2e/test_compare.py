@@ -97,8 +97,8 @@ def test_sides_run_in_turns_and_each_measurement_is_kept(assay: Assay, tmp_path:
 def test_what_cannot_be_measured_in_turns_is_refused_in_a_line(assay: Assay, tmp_path: Path) -> None:
     side = f"measure {tmp_path} --size 1m --time 0.2s"
     for words, told in (
-        ((side,), "two sides"),
-        ((side, side), "each another"),
+        ((side,), "at least two different sides"),
+        ((side, side), "at least two different sides"),
         ((side, "ls"), "does not begin with a command that measures"),
         ((side, f"{side} --json"), "--json is for all sides"),
         ((side, "sequential-read"), "--on DIR"),

@@ -116,7 +116,7 @@ def test_what_cannot_be_written_is_refused_in_a_line_before_anything_is_measured
     assert "is a directory" in assay("compare", "a", "b", "--html", tmp_path, check=2).stderr
     assert "does not exist" in assay("ab", side, other, "--html", tmp_path / "no/c.html", check=2).stderr
     assert "does not exist" in assay("ab", side, other, "--charts", tmp_path / "no/charts", check=2).stderr
-    assert "6 sides apart" in assay("compare", *"abcdefg", "--html", tmp_path / "c.html", check=2).stderr
+    assert "figures can show 6 sides" in assay("compare", *"abcdefg", "--html", tmp_path / "c.html", check=2).stderr
     assert not (tmp_path / "runs").exists()
 
 

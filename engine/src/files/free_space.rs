@@ -49,7 +49,7 @@ pub fn need(state: &FileSetState, block_bytes: u64, stop: &AtomicBool) -> Result
     })
 }
 
-/// Refuse what does not fit beside the reserve.
+/// Refuse what does not fit above the reserve.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn check(state: &FileSetState, need: Need, target: &DataFolder, reserve_byte
     let beside = target.free_bytes()?.saturating_sub(reserve_bytes);
     if need.storage_bytes > beside {
         return Err(EngineError::Environment(format!(
-            "file set '{set}' needs {}, but only {} are free on {place} beside the reserve of {}; {}",
+            "file set '{set}' needs {}, but only {} are free on {place} above the reserve of {}; {}",
             bytes_text(need.storage_bytes),
             bytes_text(beside),
             bytes_text(reserve_bytes),

@@ -79,7 +79,7 @@ def check_room_of_clients(
             places[place] = facts.get(f"target.{target}.directory")
     short = [
         f"{format_names(list(dict.fromkeys(clients[place])))}: {format_bytes(needed[place])} are needed, and only"
-        f" {format_bytes(free[place])} are free in {places[place]} beside the reserve"
+        f" {format_bytes(free[place])} are free in {places[place]} above the reserve"
         for place in needed
         if needed[place] > free[place]
     ]
