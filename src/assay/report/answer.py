@@ -24,6 +24,8 @@ from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_SHOWN = 3
 """Most results that get a line each."""
+_ROOM_OF_CURE = 1.8
+"""Lines that a result may take which is printed with cause and cure: two, of which a long word may leave a part."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
 _MOST_LIMITS, _MOST_REASONS = 4, 2
@@ -57,7 +59,15 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
     distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
     expected = (*(_placed(results) if has_numbers else ()), expected_in_short(document))
-    lines = (*text, *expected, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *distrust)
+    lines = (
+        *text,
+        *expected,
+        *of_clients,
+        *_over_repeats(document),
+        *_whole(document),
+        *_limited(results, columns),
+        *distrust,
+    )
     return tuple(line for line in lines if line)
 
 
@@ -83,11 +93,9 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     elif len(measured) <= _MOST_SHOWN:
         quantiles = ("p99",) if columns else ("p50", "p99")
         for title, result in measured:
-            if not is_usable(result):  # as long as it is: cause and cure matter more than one line
-                yield f"{title}: {_not_usable(result)}"
-                continue
-            ending = f": {', '.join(_numbers(result, quantiles))}."
-            yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
+            numbers = f"{', '.join(_numbers(result, quantiles))}." if is_usable(result) else _not_usable(result)
+            room = None if columns is None else columns if is_usable(result) else round(_ROOM_OF_CURE * columns)
+            yield (cut(title, max(_SHORTEST_TITLE, room - len(numbers) - 2)) if room else title) + f": {numbers}"
     else:
         yield from _counted(results)
 
@@ -119,11 +127,11 @@ def _not_usable(result: Result) -> str:
 
 
 def _cure(result: Result) -> str:
-    """Give what to do about the first reason of a doubt: the first sentence of its finding's cure."""
+    """Give what to do about the first reason of a doubt: the first clause of its finding's cure."""
     reason = result.trust.reasons[0]
     cure = next((one.cure for one in result.findings if reason_of(one) == reason and one.cure), "")
-    sentence, is_more, _ = cure.partition(". ")
-    return sentence + "." if is_more else cure
+    first, is_more, _ = cure.replace("; ", ". ").partition(". ")
+    return f"{first}." if is_more else cure
 
 
 def _counted(results: Sequence[Result]) -> Iterator[str]:
@@ -156,13 +164,15 @@ def _whole(document: Document) -> Iterator[str]:
             yield "Served by memory: these rates do not describe the storage."
 
 
-def _limited(results: Sequence[Result]) -> Iterator[str]:
+def _limited(results: Sequence[Result], columns: int | None) -> Iterator[str]:
+    """Name as many limiters as a line has room for; the table has that of each row."""
     by_limit: dict[str, list[int]] = {}
     for row, result in enumerate(results, start=1):
         if is_usable(result) and result.iops is not None and (words := limit_words(result)):
             by_limit.setdefault(words, []).append(row)
     if by_limit:
-        yield f"Limited by {_by_rows(by_limit, _MOST_LIMITS)}."
+        lines = [f"Limited by {_by_rows(by_limit, most)}." for most in range(_MOST_LIMITS, 0, -1)]
+        yield next((line for line in lines if columns is None or len(line) <= columns), lines[-1])
 
 
 def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> Iterator[str]:
