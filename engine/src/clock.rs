@@ -1,4 +1,4 @@
-//! The run's time: nanoseconds of CLOCK_MONOTONIC since the engine said hello.
+//! The run's time: nanoseconds of CLOCK_MONOTONIC since the engine's hello.
 
 /// What a worker needs of time. It is a trait for tests alone, which set a clock of their own and so know each latency exactly.
 pub trait Ticks {

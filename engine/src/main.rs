@@ -25,7 +25,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 
-/// Exit code when machine, network or the other side said no.
+/// Exit code when machine, network or the other side refused.
 const UNABLE: u8 = 3;
 /// Exit code when events could not be written.
 const UNRECORDED: u8 = 4;

@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
     }
 
     /// Say how much of some sets is in the page cache, by a sample of their files. What was `seen` at the end of the phase
-    /// before is said again: a look goes over every page, and nothing was done since.
+    /// before is reported again: a look goes over every page, and nothing was done since.
     fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize], seen: &mut Seen) {
         for &set in sets {
             let state = &self.data.sets[set];

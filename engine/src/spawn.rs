@@ -21,7 +21,7 @@ const LOOK_MS: c_int = 100;
 /// Room for the child between clone and exec: a few calls deep.
 const STACK_BYTES: usize = 64 << 10;
 /// Most that standard error may take up in memory; then it begins anew.
-const MOST_SAID_BYTES: u64 = 1 << 20;
+const MOST_OUTPUT_BYTES: u64 = 1 << 20;
 /// Longest first line that is reported.
 const LINE_BYTES: usize = 300;
 
@@ -40,7 +40,7 @@ pub struct Ran {
 pub struct Spawner {
     stack: Vec<u8>,
     null: File,
-    said: File,
+    output: File,
     text: Vec<u8>,
     begins: Vec<usize>,
     arguments: Vec<*const c_char>,
@@ -54,7 +54,7 @@ struct Order {
     arguments: *const *const c_char,
     environment: *const *const c_char,
     null: RawFd,
-    said: RawFd,
+    output: RawFd,
     parent: u32,
     error: i32,
 }
@@ -66,15 +66,15 @@ impl Spawner {
     ///
     /// /dev/null or memory cannot be had.
     pub fn new() -> io::Result<Self> {
-        let said = posix::memory_file(c"assay-stderr")?;
+        let output = posix::memory_file(c"assay-stderr")?;
         // SAFETY: no memory is passed. Programs append, wherever the file was cut.
-        if unsafe { libc::fcntl(said.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
+        if unsafe { libc::fcntl(output.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(Self {
             stack: vec![0; STACK_BYTES],
             null: OpenOptions::new().read(true).write(true).open("/dev/null")?,
-            said,
+            output,
             text: Vec::with_capacity(1024),
             begins: Vec::new(),
             arguments: Vec::new(),
@@ -82,14 +82,14 @@ impl Spawner {
         })
     }
 
-    /// Get ready to run a command on a file: its arguments in place, nothing said.
+    /// Get ready to run a command on a file: its arguments in place, no output yet.
     pub fn prepare(&mut self, command: &Command, path: &CStr) {
         command.arguments_for(path, &mut self.text, &mut self.begins);
         self.arguments.clear();
         self.arguments.extend(self.begins.iter().map(|&begin| self.text[begin..].as_ptr().cast::<c_char>()));
         self.arguments.push(std::ptr::null());
         // A file in memory can be cut; what it holds from before would only be taken for the next one's words.
-        let _ = self.said.set_len(0);
+        let _ = self.output.set_len(0);
     }
 
     /// Run what was prepared and wait for its end. `go_on` is asked now and then, with the number of the process, whether
@@ -101,7 +101,7 @@ impl Spawner {
             // SAFETY: nothing in the engine changes the environment.
             environment: unsafe { libc::environ }.cast::<*const c_char>().cast_const(),
             null: self.null.as_raw_fd(),
-            said: self.said.as_raw_fd(),
+            output: self.output.as_raw_fd(),
             parent: std::process::id(),
             error: 0,
         };
@@ -149,8 +149,8 @@ impl Spawner {
             // SAFETY: one entry.
             match unsafe { libc::poll(&raw mut end, 1, LOOK_MS) } {
                 0 if !go_on(pid) => return false,
-                0 if self.said.metadata().is_ok_and(|facts| facts.len() > MOST_SAID_BYTES) => {
-                    let _ = self.said.set_len(LINE_BYTES as u64);
+                0 if self.output.metadata().is_ok_and(|facts| facts.len() > MOST_OUTPUT_BYTES) => {
+                    let _ = self.output.set_len(LINE_BYTES as u64);
                 }
                 1 => return true,
                 _ => {} // it runs on, or a signal came
@@ -162,7 +162,7 @@ impl Spawner {
     pub fn keep_words(&mut self, operation: &str) {
         if !self.first_words.contains_key(operation) {
             let mut line = [0; LINE_BYTES];
-            let length = self.said.read_at(&mut line, 0).unwrap_or(0);
+            let length = self.output.read_at(&mut line, 0).unwrap_or(0);
             let text = String::from_utf8_lossy(&line[..length]);
             let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
             self.first_words.insert(operation.to_owned(), first.to_owned());
@@ -174,7 +174,7 @@ impl Spawner {
         self.first_words.get(operation).map(String::as_str).filter(|words| !words.is_empty())
     }
 
-    /// The operations whose programs failed and said something, with their first words.
+    /// The operations whose programs failed with output, with its first line.
     pub fn words(&self) -> impl Iterator<Item = (&str, &str)> {
         self.first_words.keys().filter_map(|operation| Some((operation.as_str(), self.words_of(operation)?)))
     }
@@ -196,7 +196,7 @@ extern "C" fn become_program(order: *mut c_void) -> c_int {
         libc::setpgid(0, 0);
         libc::dup2(order.null, 0);
         libc::dup2(order.null, 1);
-        libc::dup2(order.said, 2);
+        libc::dup2(order.output, 2);
         libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, as_usual.as_ptr(), 0, 8);
         libc::execve(order.program, order.arguments, order.environment);
         order.error = *libc::__errno_location();

@@ -109,7 +109,7 @@ mod tests {
     use std::sync::{Arc, mpsc};
     use std::{hint, thread, time::Duration};
 
-    /// What is said of a worker that has been at one operation for longer than a stall, its thread at that work.
+    /// The report of a worker that has been at one operation for longer than a stall, its thread at that work.
     fn is_reported(work: impl Fn(&AtomicBool) + Send + 'static) -> bool {
         let (over, done) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
         let its = Arc::clone(&over);

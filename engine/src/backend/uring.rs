@@ -50,7 +50,7 @@ pub struct Uring {
     /// start on them before their clock does.
     queued: Vec<u32>,
     in_flight: usize,
-    /// What the kernel said when it could not be entered. Requests that it may have seen still own their slots, and could
+    /// The kernel's error when it could not be entered. Requests that it may have seen still own their slots, and could
     /// come back at any time: nothing else is taken to it from then on.
     broken: Option<i32>,
     punts: Option<PuntCounter>,

@@ -176,7 +176,7 @@ impl ContentFill {
 fn fill_unique(blocks: &mut [u8], key: FileKey, first: u64, has_avx2: bool) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2 {
-        // SAFETY: `has_avx2` is true only if this CPU said so.
+        // SAFETY: `has_avx2` is true only if this CPU reports it.
         unsafe { fill_blocks_avx2(blocks, key, first) };
         return;
     }

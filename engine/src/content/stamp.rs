@@ -93,7 +93,7 @@ impl Stamper {
     fn checksum(self, sector: &[u8]) -> u64 {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: `has_avx2` is true only if this CPU said so.
+            // SAFETY: `has_avx2` is true only if this CPU reports it.
             return unsafe { checksum_avx2(sector) };
         }
         checksum_portable(sector)

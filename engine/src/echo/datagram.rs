@@ -15,7 +15,7 @@ use hmac_sha256::HMAC;
 
 /// Of both, so that an answer is never longer than what was asked.
 pub const LENGTH: usize = 56;
-const SAID: usize = 24;
+const SIGNED_BYTES: usize = 24;
 const QUESTION: u64 = u64::from_le_bytes(*b"assay-q1");
 const ANSWER: u64 = u64::from_le_bytes(*b"assay-a1");
 
@@ -53,18 +53,18 @@ fn sealed(key: &Key, words: [u64; 3]) -> Datagram {
     for (place, word) in datagram.chunks_exact_mut(8).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    let mac = HMAC::mac(&datagram[..SAID], key.0);
-    datagram[SAID..].copy_from_slice(&mac);
+    let mac = HMAC::mac(&datagram[..SIGNED_BYTES], key.0);
+    datagram[SIGNED_BYTES..].copy_from_slice(&mac);
     datagram
 }
 
 fn opened(key: &Key, came: &[u8]) -> Option<[u64; 3]> {
     let came: &Datagram = came.try_into().ok()?;
-    let (said, mac) = came.split_at(SAID);
-    if !HMAC::verify(said, key.0, mac.try_into().ok()?) {
+    let (signed, mac) = came.split_at(SIGNED_BYTES);
+    if !HMAC::verify(signed, key.0, mac.try_into().ok()?) {
         return None;
     }
-    let word = |place: usize| Some(u64::from_le_bytes(said.get(place..place + 8)?.try_into().ok()?));
+    let word = |place: usize| Some(u64::from_le_bytes(signed.get(place..place + 8)?.try_into().ok()?));
     Some([word(0)?, word(8)?, word(16)?])
 }
 

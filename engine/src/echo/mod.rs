@@ -20,7 +20,7 @@ pub enum Refusal {
     /// The call itself was wrong.
     #[error("{0}")]
     Call(String),
-    /// The machine, the network or the other side said no.
+    /// The machine, the network or the other side refused.
     #[error("{0}")]
     Machine(String),
 }

@@ -290,7 +290,7 @@ pub enum Moment {
 pub enum ErrorClass {
     /// The Plan asks for what cannot be.
     Plan,
-    /// The machine said no.
+    /// The machine refused.
     Environment,
 }
 

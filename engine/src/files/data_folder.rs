@@ -160,7 +160,7 @@ impl DataFolder {
         match was_made(file) {
             Ok(Told::Made) => self.is_made = true,
             Ok(Told::Found) => self.is_made = false,
-            // Who made it a moment ago is about to write into it; who died there said nothing about the folder.
+            // Who made it a moment ago is about to write into it; one that died there left nothing about the folder.
             Ok(Told::Nothing) if turn < PATIENCE_TURNS => {
                 std::thread::sleep(LEAVING_WAIT);
                 return Ok(None);

@@ -1,6 +1,6 @@
 //! A file set while it is in use: which files exist, how large each is and where.
 //!
-//! Which files exist is said by indices ([`Indices`]); all else follows from the index by rules.
+//! Indices hold which files exist ([`Indices`]); all else follows from the index by rules.
 //!
 //! Names are a ring: index `i` has the name, place and laid-out size of `i modulo files`. At no time more than `files`
 //! indices exist, so a name is free again once its file was deleted, and loads that create, rename or link can run for

@@ -56,7 +56,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Whether threads should go on: nobody outside said stop, and none of them met an error.
+/// Whether threads should go on: nobody outside asked to stop, and none of them met an error.
 pub struct WorkGroup<'a> {
     stop: &'a AtomicBool,
     failed: AtomicBool,

@@ -68,7 +68,7 @@ fn plan(uri: &str, kind: &str) -> Plan {
     serde_json::from_value(plan).unwrap()
 }
 
-/// Carry the Plan out; how it ended and what it said.
+/// Carry the Plan out; how it ended and its messages.
 fn run(plan: &Plan) -> (Outcome, Vec<Event>) {
     let lines = Lines::default();
     let emitter = Emitter::new(Clock::start(), lines.clone());

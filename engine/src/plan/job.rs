@@ -170,7 +170,7 @@ pub enum Backend {
 pub enum Fallback {
     /// The run is refused.
     Refuse,
-    /// As many threads as the queue depth, each with psync; said in the events.
+    /// As many threads as the queue depth, each with psync; reported in the events.
     Threads,
 }
 
@@ -200,7 +200,7 @@ pub enum Direct {
     Off,
     /// O_DIRECT, or the run is refused.
     On,
-    /// O_DIRECT where it works, else buffered; said in the events.
+    /// O_DIRECT where it works, else buffered; reported in the events.
     IfSupported,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A directory of ext4 never gets smaller, so one that has held many names is listed to its old end, block after block. Its size
 //! shows; what the names of the set need is an entry of 8 bytes and the name each, in blocks. Half-empty blocks are as usual,
-//! so only many times as much is said.
+//! so only many times as much is reported.
 
 use super::{EXT_MAGIC, sample};
 use crate::files::fileset::FileSetState;

@@ -1,7 +1,7 @@
 //! What an operation of each kind is: one row a kind.
 //!
 //! Whoever wants to know something about a kind asks its row, so that the compiler leads whoever adds a kind here. Rows say
-//! what is so before a worker runs; how an operation is carried out is said in `worker/`, once.
+//! what is so before a worker runs; `worker/` has how an operation is executed.
 
 use crate::backend::RequestKind;
 use crate::plan::OpKind;

@@ -2,7 +2,7 @@
 //!
 //! Each round removes about half of the files, chosen by a hash, and makes them again in another order, several growing
 //! side by side as logs and databases do, so that their blocks lie between each other's and in the holes that others
-//! left. What came of it is said by the mean number of extents a file (FIEMAP), before and after; a file system with
+//! left. The result is the mean number of extents a file (FIEMAP), before and after; a file system with
 //! ample free space hardly ages, so ageing follows filling.
 
 use crate::draw::mix::mix;

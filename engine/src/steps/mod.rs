@@ -81,7 +81,7 @@ fn word_and_set(step: &Step) -> (&'static str, Option<&str>) {
     }
 }
 
-/// Carry steps out in order. A step that the privileges do not allow is said and passed over; whether the phase's wish
+/// Carry steps out in order. A step that the privileges do not allow is reported and skipped; whether the phase's wish
 /// was met is seen in its residency.
 pub fn carry_out(run: &mut DataSets, phase_index: u32, steps: &[Step]) -> Result<()> {
     for step in steps {

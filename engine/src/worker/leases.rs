@@ -1,4 +1,4 @@
-//! Names and slots in the hands of a worker: the wait for a name that is to be had, and what is said where there is none.
+//! Names and slots in the hands of a worker: the wait for a name that is to be had, and the error where there is none.
 
 use super::names::{NameLease, NoLease};
 use super::parts::Worker;

@@ -46,7 +46,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if ran.was_stopped { Err(StoppedBy::Control) } else { Ok(done) }
     }
 
-    /// Why a worker gave up, with what its program said where it is the name of one.
+    /// Why a worker gave up, with its program's output where it is the name of one.
     pub(super) fn in_its_words(&self, why: &str) -> String {
         let words = self.tools.spawner.as_ref().and_then(|spawner| spawner.words_of(why));
         words.map_or_else(|| why.to_owned(), |words| format!("{why} ({words})"))
@@ -55,10 +55,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// What the backend and the programs have to say at the end.
     pub(super) fn report(&mut self) -> Report {
         let mut report = self.tools.backend.report();
-        let said = self.tools.spawner.iter().flat_map(|spawner| spawner.words());
-        report.notes.extend(said.map(|(operation, words)| Note {
+        let outputs = self.tools.spawner.iter().flat_map(|spawner| spawner.words());
+        report.notes.extend(outputs.map(|(operation, words)| Note {
             warning: WarningId::ProgramFailed,
-            text: format!("the first program of {operation} that failed said: {words}"),
+            text: format!("the first program of {operation} that failed printed: {words}"),
             operation: operation.to_string(),
         }));
         report

@@ -88,7 +88,7 @@ fn a_program_that_fails_is_counted_with_its_status_and_its_first_words() {
     let said: Vec<&Value> = outcome.all("warning").collect();
     let text = |id: &str| said.iter().find(|warning| warning["id"] == id).unwrap()["text"].as_str().unwrap();
     assert_eq!(text("operation-refused"), "job: pick failed 5 times: its program ended with exit status 7");
-    assert_eq!(text("program-failed"), "job: the first program of pick that failed said: odd: no");
+    assert_eq!(text("program-failed"), "job: the first program of pick that failed printed: odd: no");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn vector_code_makes_the_same_bytes() {
     let (mut plain, mut vector) = (vec![0; 3 * BLOCK_BYTES], vec![0; 3 * BLOCK_BYTES]);
 
     fill_blocks_portable(&mut plain, key, 7);
-    // SAFETY: the CPU said that it can.
+    // SAFETY: the CPU reports that it can.
     unsafe { fill_blocks_avx2(&mut vector, key, 7) };
 
     assert!(plain == vector);

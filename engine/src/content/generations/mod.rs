@@ -33,7 +33,7 @@ pub struct Expected {
     /// Whether parts of several of these generations may stand side by side.
     pub may_mix: bool,
     /// Whether a write was under way at some time of the read. Buffered reads and writes of a page do not exclude each
-    /// other, so that even a sector can be half of each, and nothing can be said about one that is not whole.
+    /// other, so that even a sector can be half of each, and nothing is known of one that is not whole.
     pub overlapped: bool,
 }
 

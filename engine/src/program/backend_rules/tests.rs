@@ -158,7 +158,7 @@ fn successive_calls_are_for_plain_transfers_of_backends_that_make_them() {
     for backend in [Backend::Mmap {}, Backend::Aio {}] {
         assert!(refusal(&in_pieces(backend)).contains("psync, read_write and stdio"));
     }
-    for (access, said) in [
+    for (access, expected) in [
         (Access::Append {}, "an append moves in one call"),
         (Access::Whole { chunk_bytes: 0, to_end: false }, "has a chunk_bytes of its own"),
     ] {
@@ -166,7 +166,7 @@ fn successive_calls_are_for_plain_transfers_of_backends_that_make_them() {
         let Body::Loop { actions } = &mut job.body else { unreachable!("a loop") };
         let Action::Op { op } = &mut actions[0] else { unreachable!("an operation") };
         op.access = access;
-        assert!(refusal(&job).contains(said));
+        assert!(refusal(&job).contains(expected));
     }
     let mut flush = write(4096.0);
     (flush.op, flush.flags.chunk_bytes) = (OpKind::Fsync, 1);
