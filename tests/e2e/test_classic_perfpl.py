@@ -112,7 +112,7 @@ def test_without_a_dd_that_works_a_forked_run_is_refused_or_counts_what_failed(
 
     assert "there is no program 'dd' that can be run in PATH" in missing.stderr
     assert "3 of 3 operations failed (exit status 4 3 times)" in " ".join(failing.stderr.split())
-    assert "said: dd: no luck" in " ".join(failing.stderr.split())
+    assert "printed: dd: no luck" in " ".join(failing.stderr.split())
     assert rows_of(failing.stdout) == []
     assert list(directory.iterdir()) == []
 
