@@ -25,8 +25,9 @@ TRUE_SHARE = 0.03
 """How far the number may be from the truth, as a share of it."""
 DISTURBED = 2
 """The third repeat."""
-BUSY_S = (0.5, 2.5)
-"""Of the four seconds of that repeat, in which the neighbour reads."""
+BUSY_S = (1.0, 3.5)
+"""Of the four seconds of that repeat, in which the neighbour reads. What is left behind it is too short to be a window
+of its own: a repeat whose last 1.5 s were undisturbed has a true number, and is used."""
 WORDS = (
     "--read",
     "--random",
