@@ -6,6 +6,7 @@ import pytest
 from assay.analysis import findings
 from assay.report.answer import answer
 from assay.report.quick_words import QUICK
+from assay.report.wrapping import wrap
 from assay.results import Committed, Document, LatencyEstimatesNs, Limiter, Placement, Result
 from assay.verdicts import Bottleneck, Confidence
 from unit.quick_run import quick_run
@@ -16,7 +17,13 @@ def document() -> Document:
     return quick_run()[1]
 
 
-SYNTHETIC = {"random-read-1": "randread-1", "random-read-32": "randread-32", "sync-write": "syncwrite"}
+SYNTHETIC = {
+    "stream-write": "write",
+    "stream-read": "read",
+    "random-read-1": "randread-1",
+    "random-read-32": "randread-32",
+    "sync-write": "syncwrite",
+}
 
 
 def named(document: Document, phase: str, **changes: object) -> Result:
@@ -34,12 +41,41 @@ def test_a_number_that_is_not_trusted_is_marked_with_its_cause_and_the_cure(docu
 
     text = said(document, row)
 
-    assert "IOPS at depth 1 (" in text
-    assert ") (!)." in text
+    assert "IOPS at depth 1 (!)." in text
     assert text.endswith("(!) Not usable: not steady (row 1). Run longer.")
 
     (alone,) = answer(msgspec.structs.replace(document, results=(row,)), "x", columns=None)[:1]
     assert alone.endswith(" IOPS, not usable: rate changed late. Run longer.")
+
+
+@pytest.mark.parametrize("weak", [0, 1, 3])
+def test_the_answer_has_seven_lines_however_long_the_reasons_are(document: Document, weak: int) -> None:
+    far = findings.weak("small-sample", "text", "", brief="p99 between 4.13 ms and 7.21 ms" + 12 * ", no p99.9")
+    whys = [
+        findings.warning(
+            id_, "text", "Stop other programs, or use no more workers than CPUs; then run it again for longer."
+        )
+        for id_ in ("cpu-contention", "not-steady", "counters-unavailable")
+    ]
+    quick = {ours: named for named, ours in SYNTHETIC.items()}
+    rows = [
+        msgspec.structs.replace(
+            result,
+            phase=quick.get(result.phase, result.phase),
+            iops=1_234_567.0,
+            findings=(found := far if place < weak else whys[place % 3],),
+            trust=findings.trust([found]),
+            trusted=False,
+        )
+        for place, result in enumerate(document.results)
+    ]
+
+    for columns in (80, 100):
+        lines = answer(msgspec.structs.replace(document, results=tuple(rows)), QUICK, columns=columns)
+
+        assert sum(len(wrap(line, columns)) for line in lines) <= 7
+        assert "(!) Not usable: " in lines[-1]
+        assert ("Weak: row" in lines[-1]) is (weak > 0)
 
 
 def test_the_cure_is_that_of_the_cause_where_one_finding_has_several(document: Document) -> None:

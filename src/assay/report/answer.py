@@ -1,6 +1,6 @@
 """The answer in a few lines, the last thing on a screen: what was found, what limits it, what to distrust.
 
-A number that is not trusted is "not usable": it is printed with its cause and what to do. Three to six lines.
+A number that is not trusted is "not usable": it is printed with its cause and what to do. Three to seven lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from assay.report.quick_words import QUICK, UNUSABLE, quick_words
 from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
 from assay.report.verdict import is_usable
-from assay.report.wrapping import cut
+from assay.report.wrapping import cut, wrap
 from assay.results import Document, Result
 from assay.units import format_number
 from assay.verdicts import ScheduleVerdict, TrustLevel
@@ -28,6 +28,7 @@ _ROOM_OF_CURE = 1.8
 """Lines that a result may take which is printed with cause and cure: two, of which a long word may leave a part."""
 _SHORTEST_TITLE = 16
 """Columns that a title has at the least."""
+_MOST_LINES = 7
 _MOST_LIMITS, _MOST_REASONS = 4, 2
 """Most limiters and reasons that are named; a reason is printed with its cure."""
 _MEMORY_RUN = "from-memory"
@@ -57,18 +58,19 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
         text = quick_words(results) if load == QUICK else tuple(_found(results, columns))
     of_clients = (in_short(document),)
     is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
-    distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
     expected = (*(_placed(results) if has_numbers else ()), expected_in_short(document))
-    lines = (
-        *text,
-        *expected,
-        *of_clients,
-        *_over_repeats(document),
-        *_whole(document),
-        *_limited(results, columns),
-        *distrust,
-    )
-    return tuple(line for line in lines if line)
+    lines = (*text, *expected, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results, columns))
+    distrust = _distrust(results, is_each_shown=is_each_shown, mark=f"{UNUSABLE} " if load == QUICK else "")
+    return tuple(line for line in (*lines, _fitting(distrust, lines, columns)) if line)
+
+
+def _fitting(distrust: Iterator[str], above: Sequence[str], columns: int | None) -> str:
+    """Choose the most detailed text that has room below the lines above it, or the shortest."""
+    texts = tuple(distrust)
+    if columns is None:
+        return texts[0]
+    room = _MOST_LINES - sum(len(wrap(line, columns)) for line in above if line)
+    return next((text for text in texts if len(wrap(text, columns)) <= room), texts[-1])
 
 
 def _over_repeats(document: Document) -> Iterator[str]:
@@ -176,7 +178,7 @@ def _limited(results: Sequence[Result], columns: int | None) -> Iterator[str]:
 
 
 def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> Iterator[str]:
-    """List results that are not usable with cause and cure; then the weak ones."""
+    """List results that are not usable with cause and cure, then the weak ones: in full, then shorter and shorter."""
     by_reason: dict[str, list[int]] = {}
     cures: dict[str, str] = {}
     weak = []
@@ -187,15 +189,23 @@ def _distrust(results: Sequence[Result], *, is_each_shown: bool, mark: str) -> I
             cures.setdefault(reason, _cure(result))
         elif result.trust.level is TrustLevel.WEAK:
             weak.append(row)
-    parts = []
+    unusable, cure, shortest = "", "", ""
     if by_reason:
         commonest = max(by_reason, key=lambda reason: len(by_reason[reason]))
-        parts.append(f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}. {cures[commonest]}".rstrip())
+        unusable, cure = f"{mark}Not usable: {_by_rows(by_reason, _MOST_REASONS)}.", cures[commonest]
+        shortest = f"{mark}Not usable: {sum(map(len, by_reason.values()))} of {len(results)} rows."
+    of_weak, why = "", ""
     if weak:
         reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
-        why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
-        parts.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
-    yield " ".join(parts)
+        of_weak = f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}."
+        why = f"{of_weak[:-1]} ({reasons.pop()})." if len(reasons) == 1 else ""
+    for parts in (
+        (unusable, cure, why or of_weak),
+        (unusable, cure, of_weak),
+        (unusable, of_weak),
+        (shortest, of_weak),
+    ):
+        yield " ".join(part for part in parts if part)
 
 
 def _by_rows(found: Mapping[str, Sequence[int]], most: int) -> str:

@@ -42,8 +42,8 @@ def _read(result: Result) -> str:
 
 
 def _alone(result: Result) -> str:
-    text = f"{format_number(result.iops)} IOPS at depth 1 ({format_ns(result.latency_ns.p50)})"
-    return _marked(result, text)
+    latency = f" ({format_ns(result.latency_ns.p50)})" if is_usable(result) else ""
+    return _marked(result, f"{format_number(result.iops)} IOPS at depth 1{latency}")
 
 
 def _at_depth(result: Result) -> str:
