@@ -33,7 +33,6 @@ from assay.report.comparison.comparison_words import answer_lines, reason_text
 from assay.report.comparison.comparison_workbook import comparison_sheets, write_comparison_workbook
 from assay.report.export import PictureFormat, all_figures, render
 from assay.report.figure import Figure
-from assay.report.figures.percentile_curve import in_window
 from assay.report.html import write_html
 from assay.report.kept_answers import kept_answer
 from assay.report.output import write_whole
@@ -191,7 +190,7 @@ class LoadedRun:
         found = self._recordings.of(result).latencies(result, series)
         if found is None or result.window_s is None:
             return pl.DataFrame(schema=_LATENCY)
-        inside = in_window(found, result.window_s)
+        inside = found.in_window(result.window_s)
         half = (found.width_ns[inside] - 1) / 2
         rows = pl.DataFrame(
             {

@@ -26,7 +26,6 @@ from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.comparison_workbook import comparison_sheets
 from assay.report.comparison.value_tables import facts_table
 from assay.report.figures import heat_map
-from assay.report.figures.percentile_curve import in_window
 from assay.results import Reason, Trust
 from assay.verdicts import ComparisonVerdict, TrustLevel
 from unit import vega
@@ -318,7 +317,7 @@ def test_the_percentiles_of_a_side_are_those_of_all_its_operations_and_the_band_
             found = measured.recording.latencies(measured.result, "latency")
             assert found is not None
             assert measured.result.window_s is not None
-            inside = in_window(found, measured.result.window_s)
+            inside = found.in_window(measured.result.window_s)
             values.append(found.value_ns[inside])
             counts.append(found.count[inside])
         truth = quantiles_ns(

@@ -13,6 +13,7 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.remarks import Remarks
 from assay.errors import InputError
 from assay.outward import spreadsheet_text
+from assay.report.recording import Recording
 from assay.report.spreadsheets import OVER_TIME, RESULTS, SCHEMAS, tables, write_csv, write_parquet
 from assay.results import Document
 from unit.synthetic import Stream, SyntheticRun, one_job, one_plan, steady_stream
@@ -53,6 +54,25 @@ def test_the_intervals_sum_up_to_the_run_and_a_stall_is_in_them(run: RunRecord, 
         assert over_time[name].to_list()[2:4] == [None, None]
         assert over_time[name].drop_nulls().to_list() == pytest.approx([LATENCY_NS] * 4, rel=0.001)
     assert over_time["response_p50_ns"].null_count() == 6
+
+
+@pytest.mark.parametrize(("begin_s", "ramp_s"), [(0.0, 0.0), (0.7, 0.0), (0.7, 2.0)])
+def test_all_operations_that_a_result_counts_are_in_the_intervals_of_its_window(begin_s: float, ramp_s: float) -> None:
+    """Work that begins late in the first interval is in its window, and so is that interval."""
+    made = SyntheticRun(one_plan(plan.Phase(name="read", title="late", ramp_s=ramp_s, jobs=(one_job(),))))
+    made.phase([steady_stream(per_s=PER_S, seconds=5.4, begin_s=begin_s, latency_ns=LATENCY_NS)], seconds=5.4)
+    record = read(made.end())
+    (result,) = document(record).results
+    recording = Recording(record)
+
+    over_time = tables(record, document(record))[OVER_TIME].filter(pl.col("is_in_window"))
+
+    latencies = recording.latencies(result, "latency")
+    assert latencies is not None
+    assert result.window_s is not None
+    assert result.ops
+    assert over_time["ops"].sum() == result.ops
+    assert latencies.count[latencies.in_window(result.window_s)].sum() == result.ops
 
 
 def test_percentiles_of_an_interval_have_as_many_operations_behind_them_as_any() -> None:

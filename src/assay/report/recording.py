@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.arrays import BoolArray, FloatArray, IntArray
 from assay.analysis.histogram import bucket_middle_ns, bucket_width_ns
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.errors import BundleError
@@ -19,6 +19,7 @@ from assay.results import Result, RunMark
 
 _GRID_DIGITS = 6
 """Ends of intervals are compared to the microsecond: the tables keep seconds as floats."""
+_ROUNDED_S = 10.0**-_GRID_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,16 @@ class NumberedMark:
     t_s: float
     label: str
     source: str
+
+
+def in_window(start_s: FloatArray, end_s: FloatArray, window_s: tuple[float, float]) -> BoolArray:
+    """Find the intervals that a window counts: all that reach into it.
+
+    A window begins and ends with an interval; or it is the whole phase, and begins and ends with its work, at any time.
+    """
+    begin_s, until_s = window_s
+    inside: BoolArray = (end_s > begin_s + _ROUNDED_S) & (start_s < until_s - _ROUNDED_S)
+    return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,10 @@ class Latencies:
     value_ns: FloatArray
     width_ns: FloatArray
     count: IntArray
+
+    def in_window(self, window_s: tuple[float, float]) -> BoolArray:
+        """Find its values of the intervals that a window counts."""
+        return in_window(self.edges_s[:-1], self.edges_s[1:], window_s)[self.interval]
 
     def between(self, first: int, stop: int) -> slice:
         """Give the places of the intervals from `first` up to, without, `stop`."""

@@ -24,7 +24,7 @@ from assay.outward import spreadsheet_text
 from assay.report.clients.client_sheets import client_tables
 from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.output import make_folder, write_whole
-from assay.report.recording import Latencies, Recording, Timeline
+from assay.report.recording import Latencies, Recording, Timeline, in_window
 from assay.results import Document, LatencyNs, MarkEffect, RepeatedNumber, Result, Summary
 from assay.units import MIB
 
@@ -306,15 +306,13 @@ def over_time_table(recording: Recording, run_id: str, result: Result) -> pl.Dat
     timeline = recording.timeline(result)
     if timeline is None or result.window_s is None:
         return pl.DataFrame(schema=dict(_OF_INTERVAL))
-    begin_s, end_s = result.window_s
     dt_s = np.round(timeline.end_s - timeline.start_s, _DIGITS)
-    middle_s = (timeline.start_s + timeline.end_s) / 2
     columns: dict[str, Any] = {
         "run_id": [run_id] * len(dt_s),
         "label": [result.label] * len(dt_s),
         "t_s": timeline.end_s,
         "dt_s": dt_s,
-        "is_in_window": (middle_s >= begin_s) & (middle_s <= end_s),
+        "is_in_window": in_window(timeline.start_s, timeline.end_s, result.window_s),
         "ops": timeline.ops,
         "bytes": timeline.bytes,
         "errors": timeline.errors,

@@ -20,7 +20,6 @@ from assay.report.figures.percentile_curve import (
     band_of,
     chart,
     curve_from,
-    in_window,
 )
 from assay.report.recording import Latencies
 from assay.report.verdict import trust_words
@@ -80,7 +79,7 @@ def _of_side(side: ComparedSide, label: str, series: str) -> _OfSide | None:
         spread_ns = _spread(measured, series)
         curve = curve_from(latencies, result.window_s, spread_ns.max, measured.name)
         if curve is not None:
-            parts.append((latencies, in_window(latencies, result.window_s)))
+            parts.append((latencies, latencies.in_window(result.window_s)))
             curves.append(curve)
             runs.append(measured)
     if not curves:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.arrays import BoolArray, FloatArray
+from assay.analysis.arrays import FloatArray
 from assay.analysis.recorded_operations import WHOLE_LOOP
 from assay.analysis.thresholds import TAIL_SAMPLES
 from assay.report import theme
@@ -102,7 +102,7 @@ def curve_of(recording: Recording, result: Result, series: str, name: str) -> Cu
 
 def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: float | None, name: str) -> Curve | None:
     """Give the distribution of what was completed in a window; nothing in it is above `max_ns`, which is exact."""
-    mine = in_window(latencies, window_s)
+    mine = latencies.in_window(window_s)
     order = np.argsort(latencies.value_ns[mine], kind="stable")
     value_ns = latencies.value_ns[mine][order]
     ranks = np.cumsum(latencies.count[mine][order])
@@ -122,14 +122,6 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     if max_ns is not None:
         found = np.minimum(found, max_ns)
     return Curve(name, nines, found, stated=max(math.log10(total / TAIL_SAMPLES), 0.0))
-
-
-def in_window(latencies: Latencies, window_s: tuple[float, float]) -> BoolArray:
-    """Find the histogram rows of intervals whose middle is in a window."""
-    start_s, end_s = window_s
-    middle = (latencies.edges_s[:-1] + latencies.edges_s[1:]) / 2
-    inside: BoolArray = ((middle >= start_s) & (middle <= end_s))[latencies.interval]
-    return inside
 
 
 def draw(one: OneResult) -> Iterator[Figure]:
