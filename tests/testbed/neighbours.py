@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -90,8 +90,8 @@ def disk_reader(
 @contextmanager
 def disk_writer(
     folder: Path, *, block_bytes: int, pause_s: float = 0, is_durable: bool = False, size_bytes: int = 8 << 20
-) -> Iterator[None]:
-    """Have a program overwrite a file over and over, as fast as its device and its pauses let it.
+) -> Iterator[Callable[[], int]]:
+    """Have a program overwrite a file over and over, as fast as its device and its pauses let it; gives the bytes so far.
 
     Args:
         folder: Where the file is made.
@@ -102,8 +102,12 @@ def disk_writer(
     """
     with _new_file(folder, size_bytes) as file, ExitStack() as undo:
         words = [str(file), str(block_bytes), str(pause_s), str(int(is_durable))]
-        _begun(undo, [sys.executable, "-c", _WRITER, *words])
-        yield
+        program = _begun(undo, [sys.executable, "-c", _WRITER, *words])
+
+        def wrote() -> int:
+            return int(Path(f"/proc/{program.pid}/io").read_text().partition("wchar: ")[2].split()[0])
+
+        yield wrote
 
 
 @contextmanager

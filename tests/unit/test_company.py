@@ -98,8 +98,13 @@ def measure(
     dirty_bytes: float = 0,
     allocate: plan.Allocate = plan.Allocate.WRITE,
     access: plan.Access | None = None,
+    wrote: Mapping[str, float] | None = None,
 ) -> Result:
-    """Measure operations of a size at a rate, one after the other, for 10 s; reads come from the device."""
+    """Measure operations of a size at a rate, one after the other, for 10 s; reads come from the device.
+
+    `wrote` is what processes wrote in all: `load`, other programs by name, and `hidden`, CPU seconds of those that may not
+    be looked at, of which the load takes one.
+    """
     name = kind.value
     op = read_op(name, kind=kind, size_bytes=size_bytes)
     op = op if access is None else msgspec.structs.replace(op, access=access)
@@ -110,9 +115,21 @@ def measure(
     stream = steady_stream(per_s=per_s, seconds=SECONDS, latency_ns=NS // per_s, bytes_each=size_bytes, operation=name)
     fetched = per_s * size_bytes if kind is plan.OpKind.READ else 0
     grown = counters(fetched, devices, busy_share=busy_share, dirty_bytes=dirty_bytes)
-    run.phase([stream], seconds=SECONDS, direct=direct, counters=grown)
+    run.phase([stream], seconds=SECONDS, direct=direct, counters=_with_programs(grown, wrote))
     (result,) = judged(run.end()).results
     return result
+
+
+def _with_programs(grown: Counters, wrote: Mapping[str, float] | None) -> Counters:
+    if wrote is None:
+        return grown
+    of_others = {name: wrote[name] for name in wrote if name not in {"load", "hidden"}}
+    programs = {("programs", name, "write_bytes"): (3.0, 3.0 + each) for name, each in of_others.items()}
+    programs["programs", "", "write_bytes"] = (5.0, 5.0 + sum(of_others.values()))
+    programs["programs", "", "hidden_cpu_ns"] = (7.0, 7.0 + NS * wrote.get("hidden", 0.0))
+    return dataclasses.replace(
+        grown, process_write_bytes=int(wrote["load"]), process_cpu_ns=NS, others={**grown.others, **programs}
+    )
 
 
 def company(result: Result) -> Finding | None:
@@ -279,6 +296,80 @@ def test_a_durable_write_in_place_is_its_data_twice_and_a_transaction(
     )
 
     assert (company(result) is not None) is is_named
+
+
+@pytest.mark.parametrize(
+    ("wrote", "expected"),
+    [
+        ({"load": 90 * MIB}, None),
+        ({"load": 90 * MIB, "logger": 9 * MIB}, None),
+        (
+            {"load": 90 * MIB, "dd": 11 * MIB, "logger": 2 * MIB},
+            ("foreign-io", "Other programs (dd, logger) wrote 12.6 MiB"),
+        ),
+        # The window is 0.97 of the phase. 100 kB/s is what a system at rest does.
+        ({"load": MIB, "logger": 0.9e6}, None),
+        ({"load": MIB, "logger": 1.1e6}, ("foreign-io", "Other programs (logger) wrote 1.02 MiB")),
+        # Of the load's second of CPU time a tenth, and a tick.
+        ({"load": 90 * MIB, "hidden": 0.10}, None),
+        ({"load": 90 * MIB, "hidden": 0.12}, ("others-unseen", "processes that took 116 ms of CPU time may not be")),
+        (None, ("others-unseen", "not all processes of the machine are seen from here.")),
+    ],
+)
+@pytest.mark.parametrize("where", [{"access": plan.Append()}, {"facts": {**QUEUE, "target.target.fs.type": "btrfs"}}])
+def test_beside_writes_of_which_nobody_knows_what_a_file_system_makes_what_programs_wrote_decides(
+    wrote: Mapping[str, float] | None, expected: tuple[str, str] | None, where: dict[str, Any]
+) -> None:
+    did = Did(writes=95, written=9 * 95 * 64 * KIB, write_s=0.9, flushes=95, flush_s=0.7)
+
+    result = measure(
+        per_s=95,
+        size_bytes=64 * KIB,
+        devices={"vda": did},
+        kind=plan.OpKind.WRITE,
+        open_flags=plan.OpenFlags(direct=plan.Direct.ON, dsync=True),
+        wrote=wrote,
+        **where,
+    )
+
+    found = next((one for one in result.findings if one.id in {"foreign-io", "others-unseen"}), None)
+    assert (found and found.id) == (expected and expected[0])
+    if found and expected:
+        assert found.severity == "weak"
+        assert expected[1] in found.text
+
+
+@pytest.mark.parametrize(("of_others", "is_named"), [(0, False), (10, False), (40, True)])
+def test_writes_of_others_are_known_beside_direct_reads_and_writes(of_others: int, is_named: bool) -> None:
+    """70 reads and 30 writes of 4 KiB a second by one job, or by two, and small writes of somebody else."""
+    of_one, of_two = ("read", "write"), (("read",), ("write",))
+    for jobs in ((of_one,), of_two):
+        phase = plan.Phase(name="p", title="p", jobs=tuple(_mixed(kinds, name=f"j{k}") for k, kinds in enumerate(jobs)))
+        run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts={**BLOCK_BACKED, **QUEUE})
+        streams = [
+            steady_stream(
+                per_s=70 if kind == "read" else 30,
+                seconds=SECONDS,
+                latency_ns=5_000_000,
+                bytes_each=4 * KIB,
+                operation=kind,
+                job=f"j{k}",
+            )
+            for k, kinds in enumerate(jobs)
+            for kind in kinds
+        ]
+        writes = 30 + of_others
+        did = reads(70, 4 * KIB, writes=writes, written=writes * 4 * KIB, write_s=0.5)
+        run.phase(streams, seconds=SECONDS, direct=True, counters=counters(70 * 4 * KIB, {"vda": did}))
+
+        results = judged(run.end()).results
+
+        assert {company(result) is not None for result in results} == {is_named}
+
+
+def _mixed(kinds: tuple[str, ...], *, name: str) -> plan.Job:
+    actions = (plan.Do(op=read_op(kind, kind=plan.OpKind(kind), size_bytes=4 * KIB)) for kind in kinds)
+    return one_job(*actions, name=name, open=DIRECT)
 
 
 @pytest.mark.parametrize(("others", "is_named"), [(91, True), (5, False), (0, False)])

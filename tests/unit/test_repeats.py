@@ -326,6 +326,25 @@ def test_one_result_stands_for_all_repeats(measured: Document) -> None:
     assert shown_results(msgspec.structs.replace(measured, summaries=())) == measured.results
 
 
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_median_over_repeats_has_the_interval_over_them_or_none(measured: Document, count: int) -> None:
+    rows = tuple(
+        msgspec.structs.replace(
+            row, latency_ns=msgspec.structs.replace(row.latency_ns, p50=1_000_000 + 10_000 * row.repeat)
+        )
+        for row in measured.results
+        if row.repeat < count
+    )
+    found = msgspec.structs.replace(measured, results=rows, summaries=summaries(rows))
+
+    slow, _ = shown_results(found)
+
+    assert slow.latency_ns.p50 == found.summaries[0].p50_ns.value
+    assert slow.latency_intervals_ns is not None
+    assert slow.latency_intervals_ns.p50 == found.summaries[0].p50_ns.interval
+    assert (slow.latency_intervals_ns.p50 is None) is (count == 2)
+
+
 def test_the_page_has_the_rows_and_every_link_of_them_leads_somewhere(run: RunRecord, measured: Document) -> None:
     html = page(run, measured)
 

@@ -100,9 +100,10 @@ pub struct WorkerSample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSample {
-    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `cgroup_io`, `kernel_threads`, `energy`, `load`.
+    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `cgroup_io`, `kernel_threads`, `programs`,
+    /// `energy`, `load`.
     pub source: String,
-    /// Device, interface, resource; empty if there is just one.
+    /// Device, interface, resource, program; empty if there is just one.
     pub instance: String,
     /// By name; units in the names.
     pub values: BTreeMap<String, f64>,

@@ -17,13 +17,16 @@ pub mod delay_accounting;
 mod disk;
 mod energy;
 pub mod facts;
+mod growth;
 mod io_limits;
 mod kernel_threads;
+mod look;
 mod memory;
 mod net;
 pub mod pauses;
 mod pressure;
 mod procfile;
+mod programs;
 pub mod task;
 
 use crate::events::HostSample;
@@ -40,6 +43,7 @@ pub struct HostObserver {
     cgroup: cgroup::Cgroup,
     io_limits: io_limits::IoLimits,
     kernel_threads: Option<kernel_threads::KernelThreads>,
+    programs: Option<programs::Programs>,
     energy: energy::Energy,
     text: Vec<u8>,
 }
@@ -56,6 +60,7 @@ impl HostObserver {
             cgroup: cgroup::Cgroup::open(),
             io_limits: io_limits::IoLimits::open(),
             kernel_threads: kernel_threads::KernelThreads::open(),
+            programs: programs::Programs::open(),
             energy: energy::Energy::open(),
             text: Vec::new(),
         }
@@ -79,6 +84,9 @@ impl HostObserver {
         self.io_limits.sample(&mut self.text, &mut samples);
         if let Some(threads) = &mut self.kernel_threads {
             threads.sample(&mut self.text, &mut samples);
+        }
+        if let Some(programs) = &mut self.programs {
+            programs.sample(&mut samples);
         }
         self.energy.sample(&mut self.text, &mut samples);
         samples
@@ -122,7 +130,7 @@ mod tests {
 
         let second = observer.sample();
 
-        for source in ["net", "pressure", "kernel_threads"] {
+        for source in ["net", "pressure", "kernel_threads", "programs"] {
             for before in first.iter().filter(|sample| sample.source == source) {
                 let after = second.iter().find(|s| s.source == source && s.instance == before.instance);
                 let after = after.expect("an interface or resource stays");

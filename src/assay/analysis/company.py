@@ -266,16 +266,22 @@ def own_read_bytes(case: Case) -> float | None:
 
 def own_written_bytes(case: Case) -> float | None:
     """Return the bytes that devices wrote for it at most; None where unknown."""
-    jobs = case.record.phase.jobs
-    if not any(op.op in CHANGES for job in jobs for op in job_ops(job)):
+    subject = case.subject
+    if not any(op.op in CHANGES for job in case.record.phase.jobs for op in job_ops(job)):
         return 0.0
-    writes = case.subject.ops_on_devices(case.window.counted)
-    is_alone = len(jobs) == 1 and _only_writes(case) and case.reaches_device
-    if not is_alone or not _is_in_place(case) or case.app_bytes is None or writes is None:
+    written = _counted_writes(case)
+    if written is None or not IN_PLACE.issuperset(subject.file_systems_of_all):
         return None
-    if case.subject.is_plain_direct:
-        return case.app_bytes * (1 + thresholds.COUNTERS_APART)
-    return None if _allocates(case) else _durable_bytes(writes, case.app_bytes)
+    if subject.all_plain_direct:
+        return written * (1 + thresholds.COUNTERS_APART)
+    writes = subject.ops_on_devices(case.window.counted)
+    is_alone = len(case.record.phase.jobs) == 1 and _only_writes(case) and case.reaches_device
+    return None if not is_alone or writes is None or _allocates(case) else _durable_bytes(writes, written)
+
+
+def _counted_writes(case: Case) -> float | None:
+    """Return the bytes that the phase's operations wrote to its devices; None where unknown."""
+    return case.subject.total_on_devices("write", "bytes", case.window.counted)
 
 
 def _own_reads(case: Case) -> OwnIo | None:
@@ -291,7 +297,7 @@ def _own_writes(case: Case) -> OwnIo | None:
     return OwnIo(
         bytes=most,
         requests=None if requests is None else requests * (1 + thresholds.COUNTERS_APART),
-        counted_bytes=float(case.app_bytes or 0),
+        counted_bytes=_counted_writes(case) or 0.0,
     )
 
 
@@ -336,11 +342,6 @@ def _allocates(case: Case) -> bool:
     sets = (case.run.plan.file_set(name) for name in case.operation.sets)
     grows = any(isinstance(op.access, Append) for op in case.operation.ops)
     return grows or any(each.allocate is not Allocate.WRITE for each in sets)
-
-
-def _is_in_place(case: Case) -> bool:
-    """Whether its file systems overwrite in place; what others write anew for a write depends on their trees."""
-    return IN_PLACE.issuperset(case.subject.file_systems)
 
 
 def _only_writes(case: Case) -> bool:

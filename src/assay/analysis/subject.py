@@ -12,7 +12,7 @@ from assay.analysis.rows import Rows, Span
 from assay.analysis.shared_machine import on_machine
 from assay.plan import Job
 from assay.plan.durability import can_flush
-from assay.plan.op_rules import MOVES_DATA
+from assay.plan.op_rules import CHANGES, MOVES_DATA
 from assay.plan.walk import job_ops, job_sets
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
@@ -48,6 +48,11 @@ class Subject:
     def file_systems(self) -> tuple[str | None, ...]:
         """Type of the file system that keeps each target's data: for an overlay, the one of its upper directory."""
         return tuple(_file_system(self.run, target) for target in self.targets)
+
+    @property
+    def file_systems_of_all(self) -> tuple[str | None, ...]:
+        """The same for everything that the phase works on."""
+        return tuple(_file_system(self.run, target) for target in self.targets_of_all)
 
     @property
     def file_system(self) -> str:
@@ -173,8 +178,13 @@ class Subject:
     @property
     def is_plain_direct(self) -> bool:
         """Whether its writes go by the page cache, and change no more than the data of files that are there."""
-        kinds = {op.op for op in job_ops(self.job)}
-        return self.is_direct and not (self.job.open.sync or self.job.open.dsync) and kinds <= MOVES_DATA
+        return not self.touches_memory and _is_plain_direct(self.record, self.job)
+
+    @property
+    def all_plain_direct(self) -> bool:
+        """Whether this holds for all writes of its phase."""
+        writing = (job for job in self.record.phase.jobs if not CHANGES.isdisjoint(op.op for op in job_ops(job)))
+        return all(_is_plain_direct(self.record, job) for job in writing)
 
     def devices_of_phase(self, direction: str) -> tuple[str, ...] | None:
         """Names of the devices of all operations of the phase that move data in a direction; None: some are not known."""
@@ -194,6 +204,11 @@ def _targets_of_phase(run: RunRecord, record: PhaseRecord) -> tuple[str, ...]:
 def _is_direct(record: PhaseRecord, job: Job) -> bool:
     facts = record.job_facts(job.name)
     return facts.direct if facts else direct_wanted(job)
+
+
+def _is_plain_direct(record: PhaseRecord, job: Job) -> bool:
+    kinds = {op.op for op in job_ops(job)}
+    return _is_direct(record, job) and not (job.open.sync or job.open.dsync) and kinds <= MOVES_DATA
 
 
 def _can_flush(record: PhaseRecord, job: Job) -> bool:

@@ -12,7 +12,7 @@ from assay.analysis.repeats_by_label import by_label, half_share
 from assay.analysis.set_views import sums_of
 from assay.report.numbers import RateUnit, rate, rate_unit
 from assay.report.titles import titles_of
-from assay.results import Document, Estimate, RepeatedNumber, Result, Summary
+from assay.results import Document, Estimate, LatencyEstimatesNs, RepeatedNumber, Result, Summary
 from assay.units import format_number
 
 METHODS = {
@@ -62,6 +62,7 @@ def _typical(summary: Summary, measured: Sequence[Result]) -> Result:
     iops = summary.iops.value
     throughput = summary.throughput_bytes_per_s.value if summary.throughput_bytes_per_s else None
     percentiles = {"p50": summary.p50_ns.value, "p99": summary.p99_ns.value}
+    intervals = LatencyEstimatesNs(p50=summary.p50_ns.interval, p90=None, p99=summary.p99_ns.interval, p99_9=None)
     committed, response, latency = like.committed, like.response_ns, like.latency_ns
     if committed is not None and iops is not None:
         committed = msgspec.structs.replace(committed, iops=iops, throughput_bytes_per_s=throughput)
@@ -80,6 +81,8 @@ def _typical(summary: Summary, measured: Sequence[Result]) -> Result:
         iops_interval=_estimate(summary),
         latency_ns=latency,
         response_ns=response,
+        latency_intervals_ns=None if summary.is_response else intervals,
+        response_intervals_ns=intervals if summary.is_response else None,
         limiter=like.limiter if len(limits) == 1 else None,
         trust=summary.trust,
         trusted=summary.trusted,

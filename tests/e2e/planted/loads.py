@@ -13,6 +13,7 @@ CACHED_READ = 'op = { op = "read", set = "data", access = "random", size = "4KiB
 STREAM = 'direct = "on"\nop = { op = "read", set = "data", access = "sequential", size = "128KiB" }'
 STREAM_OUT = 'direct = "on"\nop = { op = "write", set = "data", access = "sequential", size = "128KiB" }'
 DSYNC_WRITE = 'dsync = true\nop = { op = "write", set = "data", access = "random", size = "4KiB" }'
+DSYNC_APPEND = DSYNC_WRITE.replace('"random"', '"append"')
 COMMIT = """
 timed = ["commit"]
 [[phase.job.loop]]

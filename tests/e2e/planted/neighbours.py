@@ -6,8 +6,8 @@ from pathlib import Path
 
 from e2e.command import Assay
 from e2e.planted.case import SLOW_DEVICE, Case, Expected, Said, Scene
-from e2e.planted.loads import DSYNC_WRITE, RANDOM_READ, STREAM, STREAM_OUT, at_depth, data, only
-from e2e.planted.storage import BLOCKS, SMALLEST, LoggingDisk, delayed_disk, true_disk
+from e2e.planted.loads import DSYNC_APPEND, DSYNC_WRITE, RANDOM_READ, STREAM, STREAM_OUT, at_depth, data, only
+from e2e.planted.storage import BLOCKS, SMALLEST, Kind, LoggingDisk, delayed_disk, true_disk
 from testbed.devices import MIB, filesystem, loop_device, seen_at
 from testbed.neighbours import disk_reader, disk_writer
 from testbed.throttle import blkio_limit
@@ -70,6 +70,20 @@ def flushes(_folder: Path, *, own_kib: int, flush_ms: int) -> Iterator[Scene]:
             load=only(random_reads(own_kib), sets=data("8MiB")),
             took=lambda _said: share_of_others(disk, own_kib * KIB, "RWF") >= 0.3,
             names_it=lambda said: "flushes" not in " ".join(said.evidence),
+        )
+
+
+@contextmanager
+def writes(_folder: Path, *, kind: Kind, job: str, flush_ms: float) -> Iterator[Scene]:
+    """Another who makes each of its small writes durable, beside a load of which nobody knows what its writes become."""
+    with (
+        true_disk(kind, flush_ms=flush_ms) as disk,
+        disk_writer(disk.directory, block_bytes=4 * KIB, is_durable=True) as wrote,
+    ):
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, sets=data("8MiB")),
+            took=lambda said: wrote() >= 0.3 * said.row["bytes"],
         )
 
 
@@ -251,6 +265,17 @@ CASES = (
             {"own_kib": 64, "flush_ms": 5},
             {"own_kib": 4, "flush_ms": 5},
             {"own_kib": 16, "flush_ms": 20},
+        ),
+        expected=COMPANY,
+    ),
+    Case(
+        cause="somebody else writes, and what a file system makes of the load's writes is not known",
+        is_in_suite=True,
+        plant=writes,
+        parameters=(
+            {"kind": "btrfs", "job": DSYNC_WRITE, "flush_ms": 5},
+            {"kind": "ext4", "job": DSYNC_APPEND, "flush_ms": 5},
+            {"kind": "xfs", "job": DSYNC_APPEND, "flush_ms": 10},
         ),
         expected=COMPANY,
     ),
