@@ -8,7 +8,7 @@
 //! Of a process that may not be looked at, its CPU time is known (/proc/PID/stat): `hidden_cpu_ns` adds it up. One that ran
 //! for no time wrote nothing.
 //!
-//! A look takes at most [`MOST_SHARE`] of a CPU; between two looks the last is told again. Limits: a process that lives for less
+//! A look takes at most [`MOST_SHARE`] of a CPU; between two looks the last is told again, with its time, `looked_ns`. Limits: a process that lives for less
 //! than the time between two looks may not be seen, and one that ends takes with it what it did since the last look; what
 //! the kernel's own servers (NFS, SMB, iSCSI) write is not seen. Absent where not all processes are seen: in a container with
 //! processes of its own, and where /proc hides those of others (`hidepid`).
@@ -27,7 +27,7 @@ const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 /// Parent of the kernel's threads.
 const KTHREADD: u32 = 2;
 /// Of one CPU, at most, that looking may take.
-const MOST_SHARE: f64 = 0.0025;
+const MOST_SHARE: f64 = 0.005;
 const MOST_NAMES: usize = 16;
 
 /// All other processes of the machine.
@@ -42,6 +42,7 @@ pub(super) struct Programs {
     written_bytes: u64,
     hidden_ticks: Growth,
     ns_per_tick: f64,
+    opened: Instant,
     last: Option<Look>,
 }
 
@@ -70,11 +71,12 @@ impl Programs {
             written_bytes: 0,
             hidden_ticks: Growth::default(),
             ns_per_tick: ns_per_tick(),
+            opened: Instant::now(),
             last: None,
         }
     }
 
-    /// `write_bytes` by name; of all, `hidden_cpu_ns` too. Totals since the first look.
+    /// `write_bytes` by name; of all, `hidden_cpu_ns` too. Totals from the first look to the last, at `looked_ns`.
     pub fn sample(&mut self, samples: &mut Vec<HostSample>) {
         if self.last.as_ref().is_none_or(|look| look.is_over(MOST_SHARE)) {
             let at = Instant::now();
@@ -82,7 +84,8 @@ impl Programs {
             self.last = Some(Look { at, took: at.elapsed() });
         }
         let hidden_ns = self.hidden_ticks.total as f64 * self.ns_per_tick;
-        let all = [("write_bytes", self.written_bytes as f64), ("hidden_cpu_ns", hidden_ns)];
+        let looked_ns = self.last.as_ref().map_or(0, |look| look.at.duration_since(self.opened).as_nanos()) as f64;
+        let all = [("write_bytes", self.written_bytes as f64), ("hidden_cpu_ns", hidden_ns), ("looked_ns", looked_ns)];
         samples.push(HostSample::new("programs", "", all.into_iter()));
         for (name, bytes) in &self.written_by_name {
             samples.push(HostSample::new("programs", name, [("write_bytes", *bytes as f64)].into_iter()));
@@ -161,7 +164,8 @@ impl Stat {
     fn of(text: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let (begin, end) = (text.find('(')?, text.rfind(')')?);
-        let name = text.get(begin + 1..end)?.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let name: String = text.get(begin + 1..end)?.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let name = if name.is_empty() { "?".to_owned() } else { name };
         let fields: Vec<&str> = text[end + 1..].split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
         // Fields 4, 14 and 15 of proc(5); the first after the name is field 3.
@@ -220,6 +224,7 @@ mod tests {
         let stat = Stat::of(line).expect("a line");
 
         assert_eq!((stat.name.as_str(), stat.parent, stat.cpu_ticks), ("a) S 1 (\u{fffd}?", 42, 42));
+        assert_eq!(Stat::of(b"1 () S 0 1 1 0 -1 4194304 1 0 0 0 1 2 0").expect("a line").name, "?");
         assert!(Stat::of(b"77 (cut) R").is_none() && Stat::of(b"").is_none());
     }
 }

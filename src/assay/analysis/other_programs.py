@@ -12,6 +12,7 @@ import dataclasses
 
 from assay.analysis import thresholds
 from assay.analysis.case import Case
+from assay.analysis.rows import NS_PER_S
 from assay.analysis.shared_machine import grown_on_machine
 
 _SOURCE = "programs"
@@ -41,24 +42,27 @@ class WrittenByOthers:
 
 
 def written_by_others(case: Case) -> WrittenByOthers | None:
-    """Give what other programs wrote in the window; None where that is not known of all of them."""
+    """Give what other programs wrote in the window; None where they were not looked at in most of it."""
     span, counters = case.window.counted, case.record.counters
     seen = counters.delta(span, _SOURCE, "", "write_bytes")
-    hidden_ns = counters.delta(span, _SOURCE, "", "hidden_cpu_ns")
+    hidden_ns, looked_ns = (counters.delta(span, _SOURCE, "", name) for name in ("hidden_cpu_ns", "looked_ns"))
     own = case.record.process_delta(span, "process_write_bytes")
     of_all, cpu_ns = (
         grown_on_machine(case.run, case.record, span, name) for name in ("process_write_bytes", "process_cpu_ns")
     )
     if seen is None or hidden_ns is None or own is None or of_all is None or cpu_ns is None:
         return None
+    covered = (looked_ns or 0.0) / (span.seconds * NS_PER_S)
+    if covered < thresholds.MOST_OF_IT:
+        return None
     grown = {name: _grown(case, name) for name in counters.instances(_SOURCE) if name}
     names = sorted((name for name, written in grown.items() if written > 0), key=lambda name: -grown[name])
     return WrittenByOthers(
-        bytes=max(0.0, seen - (of_all - own)),
+        bytes=max(0.0, seen / covered - (of_all - own)),
         own_bytes=of_all,
         names=tuple(names),
-        hidden_cpu_ns=hidden_ns,
-        is_all=hidden_ns - _TICK_NS <= thresholds.NOTABLE_SHARE * cpu_ns,
+        hidden_cpu_ns=hidden_ns / covered,
+        is_all=hidden_ns / covered - _TICK_NS <= thresholds.NOTABLE_SHARE * cpu_ns,
     )
 
 

@@ -50,7 +50,7 @@ def _beside(devices: tuple[str, ...], written: WrittenByOthers) -> Finding:
 
 def _unseen(devices: tuple[str, ...], written: WrittenByOthers | None) -> Finding:
     why = (
-        "not all processes of the machine are seen from here"
+        "not all processes of the machine were looked at"
         if written is None
         else f"processes that took {format_seconds(written.hidden_cpu_ns / 1e9)} of CPU time may not be looked at"
     )
