@@ -9,7 +9,8 @@ use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::files::open_files;
 use crate::memory;
-use crate::observe::{HostObserver, cache, is_in_memory};
+use crate::observe::cache::Residency;
+use crate::observe::{HostObserver, is_in_memory};
 use crate::phase;
 use crate::phase::rates;
 use crate::phase::rates::Rates;
@@ -22,13 +23,11 @@ use crate::program::compile::compile;
 use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
+use crate::steps::cache::residency_of;
 use crate::warning_id::WarningId;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
-
-/// Files of a set whose residency is looked at; more would take longer than it is worth.
-const RESIDENCY_FILES: u64 = 64;
 
 /// A run in progress.
 pub struct Run<'a> {
@@ -47,7 +46,7 @@ pub struct Run<'a> {
 }
 
 /// By file set: what a look at the page cache has just found.
-type Seen = HashMap<usize, cache::Residency>;
+type Seen = HashMap<usize, Residency>;
 
 /// Carry a Plan out. Everything that can be refused is refused before a file is touched.
 pub fn run(
@@ -237,14 +236,9 @@ impl<'a> Run<'a> {
         for &set in sets {
             let state = &self.data.sets[set];
             let existing = state.existing();
-            let files = existing.end - existing.start;
-            let sampled = files.min(RESIDENCY_FILES);
-            let mut looked = (0..sampled)
-                .filter_map(|i| state.index_at(existing.start + i * files / sampled))
-                .map(|index| (state.path_of(index), cache::quietly(|flags| state.open_file(index, flags))));
             let found = match seen.remove(&set) {
                 Some(found) => Ok(found),
-                None => cache::residency(&mut looked),
+                None => residency_of(state),
             };
             match found {
                 Ok(found) => {
@@ -254,7 +248,7 @@ impl<'a> Run<'a> {
                         moment,
                         set: self.plan.file_sets[set].name.clone(),
                         files_sampled: found.files_sampled,
-                        files,
+                        files: existing.end - existing.start,
                         pages: found.pages,
                         resident_pages: found.resident_pages,
                         dirty_pages: found.dirty_pages,

@@ -326,6 +326,8 @@ class Verified(_Event, kw_only=True):
     blocks: int
     bytes: int
     generations_known: bool
+    resident_share: float | None = None
+    """Share of its pages that were in memory when they were looked at, after it was dropped from there; null: unknown."""
     corruption: tuple[Corruption, ...]
 
 

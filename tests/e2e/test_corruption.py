@@ -1,6 +1,7 @@
 """Damage done behind Assay's back: is every bad block found, named and classed, and nothing else?"""
 
 import collections
+import mmap
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ from assay.bundle import RunBundle
 from assay.events import CorruptionKind, Verified
 from e2e.command import Assay, Measure
 from e2e.processes import WAIT_S, events_of, intervals_with_operations
-from testbed.devices import MIB
+from testbed.devices import MIB, filesystem, loop_device
 from testbed.host import wait_until
 
 BLOCK = 4096
@@ -95,6 +96,45 @@ def test_every_damaged_block_is_found_and_classed_and_no_other(
         assert expected[Path(path).name, int(offset) // BLOCK].value == what
     assert assay("show", document["run"]["bundle"]).returncode == 0
     assert document["run"]["exit_code"] == 1
+
+
+def test_a_block_that_the_device_lost_is_found_although_memory_has_it(measure: Measure, tmp_path: Path) -> None:
+    with (
+        loop_device(400 * MIB, backing=tmp_path) as device,
+        filesystem(device, "ext4", mkfs_options=("-b", str(BLOCK))) as directory,
+    ):
+        measure(WRITE_ONCE, directory)
+        file = sorted(path for path in directory.glob("assay-data*/data/*") if not path.name.startswith("."))[2]
+        good = _block(file, 5)
+        _overwrite_on(device, good, bytes(BLOCK))
+        assert _block(file, 5) == good, "memory has it"
+
+        document = measure(READ_BACK.replace("{depth}", PSYNC), directory)
+
+    (verified,) = (
+        event for event in RunBundle.open(Path(document["run"]["bundle"])).events() if isinstance(event, Verified)
+    )
+    assert verified.resident_share == 0
+    (found,) = verified.corruption
+    assert (found.kind, found.blocks) == (CorruptionKind.NEVER_WRITTEN, 1)
+    assert (Path(found.path).name, found.offset_bytes) == (file.name, 5 * BLOCK)
+
+
+def _overwrite_on(device: Path, good: bytes, bad: bytes) -> None:
+    """Write over the only block of a device that has these bytes, below whatever is mounted there."""
+    descriptor = os.open(device, os.O_RDWR | os.O_DIRECT)
+    try:
+        piece = mmap.mmap(-1, MIB)
+        places = []
+        for at in range(0, os.lseek(descriptor, 0, os.SEEK_END), MIB):
+            os.preadv(descriptor, [piece], at)
+            places += [at + block for block in range(0, MIB, BLOCK) if piece[block : block + BLOCK] == good]
+        (place,) = places
+        block = mmap.mmap(-1, BLOCK)
+        block.write(bad)
+        os.pwritev(descriptor, [block], place)
+    finally:
+        os.close(descriptor)
 
 
 def _damage(folder: Path, old: Path) -> dict[tuple[str, int], CorruptionKind]:

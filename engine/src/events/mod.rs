@@ -103,6 +103,8 @@ pub enum Event {
         bytes: u64,
         /// Whether it was known how often each block had been written; without, no block is called stale.
         generations_known: bool,
+        /// Share of its pages that were in memory all the same when they were looked at; None: the kernel does not say.
+        resident_share: Option<f64>,
         /// Blocks that are not what was written; `operation` is `verify`, `job` is empty.
         corruption: Vec<Corruption>,
     },

@@ -153,7 +153,7 @@ pub enum Step {
         /// Share of each file, from its start.
         share: f64,
     },
-    /// Read a stamped set as a whole and compare every block with what was written.
+    /// Read a stamped set as a whole, from storage, and compare every block with what was written.
     Verify {
         /// File set.
         set: String,

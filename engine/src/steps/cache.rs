@@ -9,6 +9,7 @@ use crate::files::fileset::FileSetState;
 use crate::files::free_space::bytes_text;
 use crate::files::names::PathBuffer;
 use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
+use crate::observe::cache::{Residency, quietly, residency};
 use crate::sys::posix;
 use std::fs::File;
 use std::io;
@@ -20,6 +21,9 @@ use std::time::{Duration, Instant};
 /// Files up to this number are flushed one by one; more of them by one `syncfs`, because ext4 and XFS flush the device's
 /// cache at every fsync, even of a clean file (a million empty files: 92 s).
 const MOST_FSYNCS: u64 = 64;
+
+/// Files of a set whose pages are looked at; more would take longer than it is worth.
+const RESIDENCY_FILES: u64 = 64;
 
 /// Bytes that are written back between two looks at the stop.
 const FLUSH_BYTES: usize = 16 << 20;
@@ -56,6 +60,21 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
     let seen = for_each_file(state, &group, "evict", &forget)?;
     group.check()?;
     Ok(seen.text(if has_many { "syncfs, then POSIX_FADV_DONTNEED on" } else { "fsync and POSIX_FADV_DONTNEED on" }))
+}
+
+/// Look at how much of a set is in the page cache, by a sample of its files.
+///
+/// # Errors
+///
+/// A file cannot be opened, or the kernel does not say; the text names the file.
+pub fn residency_of(state: &FileSetState) -> io::Result<Residency> {
+    let existing = state.existing();
+    let files = existing.end - existing.start;
+    let sampled = files.min(RESIDENCY_FILES);
+    let mut looked = (0..sampled)
+        .filter_map(|i| state.index_at(existing.start + i * files / sampled))
+        .map(|index| (state.path_of(index), quietly(|flags| state.open_file(index, flags))));
+    residency(&mut looked)
 }
 
 /// Read the first `share` of every existing file into the page cache. The text says how much was read.

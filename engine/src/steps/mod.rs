@@ -198,6 +198,14 @@ fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
     let Some(generations) = state.generations() else {
         return Err(EngineError::Plan(format!("file set '{name}' is not there to be verified; prepare it first")));
     };
+    // What memory holds shows nothing of the storage: out with it, as far as it goes.
+    if let Err(EngineError::Stopped) = cache::evict(state, run.stop) {
+        return Err(EngineError::Stopped);
+    }
+    let resident_share = cache::residency_of(state).ok().map(|seen| match seen.pages {
+        0 => 0.0,
+        pages => seen.resident_pages as f64 / pages as f64,
+    });
     let report = run.emitter.reporter(format!("verifying file set '{name}'"));
     let verified = verify::verify(state, &generations, &report, run.stop)?;
     let corruption = corruption::report(run.emitter, phase_index, "", "verify", &verified.bad);
@@ -209,6 +217,7 @@ fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
         blocks: verified.blocks,
         bytes: verified.bytes,
         generations_known: generations.is_known(),
+        resident_share,
         corruption,
     });
     Ok((true, format!("{bad} of {} blocks are not what was written", verified.blocks)))

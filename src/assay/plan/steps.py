@@ -50,7 +50,7 @@ class Warm(Kind, kw_only=True):
 
 
 class Verify(Kind, kw_only=True):
-    """Read a stamped set as a whole and compare every block with what was written."""
+    """Read a stamped set as a whole, from storage, and compare every block with what was written."""
 
     set: str
     """File set."""

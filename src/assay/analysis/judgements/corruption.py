@@ -8,6 +8,7 @@ from assay.analysis.case import Case
 from assay.analysis.record import RunRecord
 from assay.events import CorruptionKind
 from assay.results import Finding
+from assay.units import format_share
 
 _WORDS = {
     CorruptionKind.WRONG_DATA: "hold bytes that were never written",
@@ -41,7 +42,20 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
             )
             cure = "Lay the set out anew, so that stale blocks are detected again."
             found.append(findings.note("generations-unknown", text, cure))
+        if event.resident_share is None or event.resident_share > 0:
+            found.append(_in_memory(event.set, event.resident_share))
     return tuple(found)
+
+
+def _in_memory(name: str, share: float | None) -> Finding:
+    known = "an unknown part" if share is None else format_share(share)
+    text = (
+        f"Set '{name}' was verified with {known} of its pages in memory: whether the storage has these as they were written"
+        " was not looked at."
+    )
+    return findings.note(
+        "verified-in-memory", text, "Verify after a restart, or after the file system was mounted anew."
+    )
 
 
 def _findings(items: Iterable[events.Corruption], who: str) -> tuple[Finding, ...]:
