@@ -1,6 +1,7 @@
 //! What a worker is given, and what it leaves behind.
 
 use crate::backend::Report;
+use crate::closings::Closings;
 use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
 use crate::events::StoppedBy;
@@ -52,6 +53,8 @@ pub struct JobShared {
     pub finishing: SharedSlice<AtomicU64>,
     /// Semaphores and token buckets of the phase.
     pub coordination: Arc<Coordination>,
+    /// Files that could not be closed without an error.
+    pub closings: SharedBox<Closings>,
 }
 
 impl JobShared {

@@ -15,6 +15,7 @@ pub mod backend;
 pub mod buffer;
 pub mod check;
 pub mod clock;
+pub mod closings;
 pub mod content;
 pub mod control;
 pub mod corruption;

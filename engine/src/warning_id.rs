@@ -11,6 +11,8 @@ pub enum WarningId {
     AioBuffered,
     /// Linux AIO without asynchronous flushes.
     AioFlushWaits,
+    /// Files that could not be closed without an error.
+    CloseFailed,
     /// A start that nobody waited for.
     ControlOutOfOrder,
     /// A line on standard input that is no control line.
@@ -86,6 +88,7 @@ impl WarningId {
         match self {
             Self::AioBuffered => ("aio-buffered", Warning, "Set direct, or use io_uring."),
             Self::AioFlushWaits => ("aio-flush-waits", Warning, "Use io_uring to have flushes in flight."),
+            Self::CloseFailed => ("close-failed", Warning, "Remove the cause, and run again."),
             Self::ControlOutOfOrder => ("control-out-of-order", Note, ""),
             Self::ControlUnreadable => ("control-unreadable", Note, ""),
             Self::CorruptBlock => (

@@ -128,6 +128,7 @@ impl Trial {
             streams: JobShared::streams_of(&program, &sets).unwrap(),
             sets,
             stop_flags: SharedBox::zeroed().unwrap(),
+            closings: SharedBox::zeroed().unwrap(),
             limits: JobLimits::new(rule(&self.job.stop), rule(&phase.stop)),
             open_flags: libc::O_RDWR,
             advice: None,

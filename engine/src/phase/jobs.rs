@@ -3,6 +3,7 @@
 
 use super::surroundings::Surroundings;
 use super::words::Circumstances;
+use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
@@ -76,6 +77,7 @@ fn ready_job<'a>(
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
         stop_flags: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+        closings: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
         limits: JobLimits::new(job_rule, phase_rule.clone()),
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
@@ -117,6 +119,13 @@ impl ReadyJob<'_> {
     pub fn circumstances(&self) -> Circumstances<'_> {
         let ResolvedFlags { direct, alignment_bytes, .. } = self.flags;
         Circumstances { backend: &self.backend, direct, alignment_bytes }
+    }
+
+    /// Say that files could not be closed, once all workers have closed theirs.
+    pub fn warn_of_closings(&self, emitter: &Emitter, phase_index: u32) {
+        if let Some(words) = self.shared.closings.in_words() {
+            emitter.warn(Some(phase_index), WarningId::CloseFailed, format!("{}: {words}", self.job.name));
+        }
     }
 
     /// The job as the sampler sees it, before its first operation.

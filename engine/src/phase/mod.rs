@@ -70,6 +70,9 @@ pub fn run(
     };
     let result = watch.walk(&running);
     running.send_home()?;
+    for job in &jobs {
+        job.warn_of_closings(around.emitter, phase_index);
+    }
     result
 }
 

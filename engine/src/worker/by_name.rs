@@ -23,7 +23,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let opened = if is_kept { backend.open_file(path, flags) } else { backend.open(path, flags) };
         let result = match opened {
             Ok(file) if !is_kept => {
-                backend.close(file);
+                job.closings.count(backend.close(file));
                 0
             }
             Ok(_) => 0,

@@ -283,13 +283,22 @@ impl Files {
     /// Close what an operation's slot holds from before.
     pub(super) fn empty_slot_of(&mut self, op: &OpNode, backend: &mut impl Backend) {
         if let Some(file) = op.keep.and_then(|slot| self.slots[slot].take()).filter(|file| file.is_owned) {
-            backend.close_file(file.handle);
+            self.close_file(file.handle, backend);
         }
     }
 
     pub(super) fn close_slots(&mut self, backend: &mut impl Backend) {
-        for file in self.slots.iter_mut().filter_map(Option::take).filter(|file| file.is_owned) {
-            backend.close_file(file.handle);
+        for slot in 0..self.slots.len() {
+            if let Some(file) = self.slots[slot].take().filter(|file| file.is_owned) {
+                self.close_file(file.handle, backend);
+            }
+        }
+    }
+
+    /// Close a file that no operation closes. A slot whose open failed has none.
+    fn close_file(&self, file: Handle, backend: &mut impl Backend) {
+        if file != Handle::NONE {
+            self.job.closings.count(backend.close_file(file));
         }
     }
 
@@ -298,8 +307,9 @@ impl Files {
         for cursor in &mut self.cursors {
             cursor.picker.close(backend);
         }
-        for file in self.opened.drain(..).flatten() {
-            backend.close_file(file.handle);
+        let opened = std::mem::take(&mut self.opened);
+        for file in opened.into_iter().flatten() {
+            self.close_file(file.handle, backend);
         }
     }
 }
