@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from assay.closing import close
 from assay.errors import InputError
 from assay.ownership import foreign_owner, stranger_of, user_name
 
@@ -143,7 +144,7 @@ def _open_step(path: Path, above: int | None, held: contextlib.ExitStack) -> Ope
         place = os.open(name, _STEP | os.O_DIRECTORY, dir_fd=above)
     except NotADirectoryError:
         place = os.open(name, _STEP, dir_fd=above)
-    held.callback(os.close, place)
+    held.callback(close, place)
     return OpenedPlace(path, place, os.fstat(place))
 
 
@@ -165,7 +166,7 @@ def _sync(step: OpenedPlace) -> None:
         try:
             os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            close(descriptor)
     except OSError as error:
         if error.errno not in {errno.EINVAL, errno.EACCES}:
             raise
@@ -328,7 +329,7 @@ def check_own(path: Path) -> None:
         try:
             _refuse_foreign_file(descriptor, step.path / path.name)
         finally:
-            os.close(descriptor)
+            close(descriptor)
 
 
 def _refuse_foreign_file(descriptor: int, path: Path) -> None:

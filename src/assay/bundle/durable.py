@@ -10,20 +10,15 @@ import io
 import os
 from pathlib import Path
 
+from assay.closing import close
 from assay.errors import naming
 
 _NOT_TO_BE_SYNCED = frozenset({errno.EINVAL, errno.EACCES})
 """The file system has no fsync of folders, and keeps its own order; or the folder can be written but not read."""
 
 
-def close(descriptor: int) -> None:
-    """Close what was only read, or is synced: errors of its storage lose nothing now."""
-    with contextlib.suppress(OSError):
-        os.close(descriptor)
-
-
 class OnlyRead(io.BufferedReader):
-    """A file that is read and no more, and closed as `close` does."""
+    """A file that is read and no more, and closed as `assay.closing` does."""
 
     def close(self) -> None:
         """Close it."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.bundle import files
-from assay.bundle.durable import close
 from assay.bundle.run_place import open_in_run
+from assay.closing import close
 
 # To write, although nothing is written: over NFS a lock that nobody else may share needs that.
 _HOLD = os.O_RDWR

@@ -11,7 +11,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.bundle.durable import OnlyRead, close
+from assay.bundle.durable import OnlyRead
+from assay.closing import close
 from assay.errors import BundleError
 from assay.units import KIB, MIB, format_bytes
 

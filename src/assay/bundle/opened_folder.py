@@ -11,7 +11,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.bundle.durable import close, names_in
+from assay.bundle.durable import names_in
+from assay.closing import close
 from assay.ownership import can_others_write
 
 _ENTER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

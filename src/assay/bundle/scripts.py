@@ -15,9 +15,9 @@ from typing import BinaryIO
 import msgspec
 
 from assay.bundle import files
-from assay.bundle.durable import close
 from assay.bundle.inside import DAMAGED_CURE, NotRegularError, limit_bytes, open_below
 from assay.bundle.run_place import open_in_run
+from assay.closing import close
 from assay.errors import BundleError, InputError, RunError
 from assay.plan import Plan, Script
 from assay.units import format_bytes

@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.bundle.durable import close, sync_folder, write_synced
+from assay.bundle.durable import sync_folder, write_synced
 from assay.bundle.opened_folder import OpenedFolder, open_folder
+from assay.closing import close
 from assay.errors import BundleError, InputError
 
 _LOCK_TRIES, _LOCK_PAUSE_S = 100, 0.05

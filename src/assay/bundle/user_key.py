@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from assay import own_files, xdg
-from assay.bundle.durable import close, sync_folder, write_synced
+from assay.bundle.durable import sync_folder, write_synced
 from assay.bundle.inside import NotRegularError, open_below
+from assay.closing import close
 from assay.errors import InputError, RunError
 
 _KEY: Final = "key"

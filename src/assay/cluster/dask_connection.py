@@ -18,10 +18,10 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from assay import events
-from assay.bundle.durable import close
 from assay.bundle.inside import limit_bytes
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
+from assay.closing import close
 from assay.cluster.connection import Check, Fetching, JoinedClient, Recalled, Received
 from assay.cluster.dask_parts import LeaderServer
 from assay.cluster.echo import ask

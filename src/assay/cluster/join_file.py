@@ -19,9 +19,9 @@ from typing import Final
 import msgspec
 
 from assay import __version__
-from assay.bundle.durable import close
 from assay.bundle.inside import is_plain
 from assay.bundle.strict_json import decode
+from assay.closing import close
 from assay.cluster.addresses import is_loopback
 from assay.cluster.keys import RunKeys
 from assay.errors import InputError, RunError, reason_of

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from assay.bundle.durable import close
 from assay.bundle.strict_json import decode
+from assay.closing import close
 from assay.cluster.join_file import CERTIFICATE, FOLDER_FLAGS, JOIN, KEY, JoinFile
 from assay.cluster.worker_shell import COPIED
 from assay.errors import reason_of

@@ -25,8 +25,9 @@ from typing import Self
 import msgspec
 
 from assay import __version__, events
-from assay.bundle.durable import OnlyRead, close
+from assay.bundle.durable import OnlyRead
 from assay.bundle.run_place import open_in_run
+from assay.closing import close
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
 from assay.own_files import NotOwnError, check_own, scratch_folder
 from assay.plan import Origin, Plan, Target, User
