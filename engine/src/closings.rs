@@ -1,8 +1,8 @@
 //! Files that could not be closed without an error.
 //!
-//! On NFS, FUSE and others, close(2) is where a write that memory took reports that storage refused it (EDQUOT, ENOSPC, EIO). No
-//! operation has that error where the load closes no files itself: a file is closed when another takes its place, and at
-//! the end, when nothing is timed any more.
+//! On NFS, FUSE and others, close(2) is where a write that memory took reports that storage refused it (EDQUOT, ENOSPC,
+//! EIO). No operation has that error where the load closes no files itself: a file is closed when another takes its place,
+//! and at the end, when nothing is timed any more.
 
 use crate::shared::Shareable;
 use std::sync::atomic::Ordering::Relaxed;

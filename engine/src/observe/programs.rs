@@ -8,10 +8,11 @@
 //! Of a process that may not be looked at, its CPU time is known (/proc/PID/stat): `hidden_cpu_ns` adds it up. One that ran
 //! for no time wrote nothing.
 //!
-//! A look takes at most [`MOST_SHARE`] of a CPU; between two looks the last is reported again, with its time, `looked_ns`. Limits: a process that lives for less
-//! than the time between two looks may not be seen, and one that ends takes with it what it did since the last look; what
-//! the kernel's own servers (NFS, SMB, iSCSI) write is not seen. Absent where not all processes are seen: in a container with
-//! processes of its own, and where /proc hides those of others (`hidepid`).
+//! A look takes at most [`MOST_SHARE`] of a CPU; between two looks the last is reported again, with its time, `looked_ns`.
+//!
+//! Limits: a process that lives for less than the time between two looks may not be seen, and one that ends takes with it
+//! what it did since the last look; what the kernel's own servers (NFS, SMB, iSCSI) write is not seen. Absent where not all
+//! processes are seen: in a container with processes of its own, and where /proc hides those of others (`hidepid`).
 
 use super::cpu::ns_per_tick;
 use super::growth::Growth;
