@@ -35,6 +35,8 @@ QUEUE: Mapping[str, FactValue] = {
     f"{PATH}.0.max_segments": 128,
 }
 DIRECT = plan.OpenFlags(direct=plan.Direct.ON)
+DURABLE = plan.OpenFlags(direct=plan.Direct.ON, dsync=True)
+NO_FLAGS = plan.OpFlags()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,7 @@ def measure(
     dirty_bytes: float = 0,
     allocate: plan.Allocate = plan.Allocate.WRITE,
     access: plan.Access | None = None,
+    op_flags: plan.OpFlags = NO_FLAGS,
     wrote: Mapping[str, float] | None = None,
 ) -> Result:
     """Measure operations of a size at a rate, one after the other, for 10 s; reads come from the device.
@@ -107,7 +110,7 @@ def measure(
     """
     name = kind.value
     op = read_op(name, kind=kind, size_bytes=size_bytes)
-    op = op if access is None else msgspec.structs.replace(op, access=access)
+    op = msgspec.structs.replace(op, access=op.access if access is None else access, flags=op_flags)
     job = one_job(plan.Do(op=op), open=open_flags)
     phase = plan.Phase(name="p", title="p", jobs=(job,))
     data = msgspec.structs.replace(DATA, allocate=allocate)
@@ -263,7 +266,7 @@ def test_flushes_that_the_load_asks_for_are_its_own() -> None:
         size_bytes=4 * KIB,
         devices={"vda": did},
         kind=plan.OpKind.WRITE,
-        open_flags=plan.OpenFlags(direct=plan.Direct.ON, dsync=True),
+        open_flags=DURABLE,
     )
 
     assert company(result) is None
@@ -292,7 +295,7 @@ def test_a_durable_write_in_place_is_its_data_twice_and_a_transaction(
         size_bytes=64 * KIB,
         devices={"vda": did},
         kind=plan.OpKind.WRITE,
-        open_flags=plan.OpenFlags(direct=plan.Direct.ON, dsync=True),
+        open_flags=DURABLE,
         **settings,
     )
 
@@ -320,7 +323,14 @@ def test_a_durable_write_in_place_is_its_data_twice_and_a_transaction(
         (None, ("others-unseen", "not all processes of the machine were looked at.")),
     ],
 )
-@pytest.mark.parametrize("where", [{"access": plan.Append()}, {"facts": {**QUEUE, "target.target.fs.type": "btrfs"}}])
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"access": plan.Append(), "open_flags": DURABLE},
+        {"access": plan.Append(), "op_flags": plan.OpFlags(dsync=True)},
+        {"facts": {**QUEUE, "target.target.fs.type": "btrfs"}, "open_flags": DURABLE},
+    ],
+)
 def test_beside_writes_of_which_nobody_knows_what_a_file_system_makes_what_programs_wrote_decides(
     wrote: Mapping[str, float] | None, expected: tuple[str, str] | None, where: dict[str, Any]
 ) -> None:
@@ -331,7 +341,6 @@ def test_beside_writes_of_which_nobody_knows_what_a_file_system_makes_what_progr
         size_bytes=64 * KIB,
         devices={"vda": did},
         kind=plan.OpKind.WRITE,
-        open_flags=plan.OpenFlags(direct=plan.Direct.ON, dsync=True),
         wrote=wrote,
         **where,
     )

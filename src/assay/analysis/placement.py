@@ -13,6 +13,7 @@ from assay.analysis.case import Case
 from assay.analysis.device_class import DeviceClass, device_class, link_rate
 from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.invariants.invariant_table import Invariant, InvariantKind, InvariantTable, load
+from assay.plan.durability import is_synchronous
 from assay.plan.op_rules import FLUSHES, READS, WRITES
 from assay.results import Placement, Trust
 from assay.units import format_bytes, format_number, format_seconds
@@ -73,7 +74,7 @@ def kind_of(case: Case) -> InvariantKind | None:
         return None
     if kinds <= WRITES:
         flushes = any(op.op in FLUSHES for op in case.operation.ops)
-        if flushes or case.job.open.sync or case.job.open.dsync:
+        if flushes or all(is_synchronous(case.job, op) for op in moving):
             return InvariantKind.DURABLE_WRITE
     is_read = kinds <= READS
     if all(isinstance(op.access, plan.RandomAccess) for op in moving):

@@ -11,7 +11,7 @@ from assay.analysis.recorded_operations import Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.analysis.shared_machine import on_machine
 from assay.plan import Job
-from assay.plan.durability import can_flush
+from assay.plan.durability import can_flush, is_synchronous
 from assay.plan.op_rules import CHANGES, MOVES_DATA
 from assay.plan.walk import job_ops, job_sets
 
@@ -47,12 +47,12 @@ class Subject:
     @functools.cached_property
     def file_systems(self) -> tuple[str | None, ...]:
         """Type of the file system that keeps each target's data: for an overlay, the one of its upper directory."""
-        return tuple(_file_system(self.run, target) for target in self.targets)
+        return tuple(file_system_of(self.run, target) for target in self.targets)
 
     @property
     def file_systems_of_all(self) -> tuple[str | None, ...]:
         """The same for everything that the phase works on."""
-        return tuple(_file_system(self.run, target) for target in self.targets_of_all)
+        return tuple(file_system_of(self.run, target) for target in self.targets_of_all)
 
     @property
     def file_system(self) -> str:
@@ -207,8 +207,9 @@ def _is_direct(record: PhaseRecord, job: Job) -> bool:
 
 
 def _is_plain_direct(record: PhaseRecord, job: Job) -> bool:
-    kinds = {op.op for op in job_ops(job)}
-    return _is_direct(record, job) and not (job.open.sync or job.open.dsync) and kinds <= MOVES_DATA
+    ops = tuple(job_ops(job))
+    moves_data_alone = all(op.op in MOVES_DATA and not is_synchronous(job, op) for op in ops)
+    return _is_direct(record, job) and moves_data_alone
 
 
 def _can_flush(record: PhaseRecord, job: Job) -> bool:
@@ -249,7 +250,8 @@ def _targets_of(run: RunRecord, job: Job, operation: Operation) -> tuple[str, ..
     return tuple(dict.fromkeys(run.plan.file_set(name).target for name in sets))
 
 
-def _file_system(run: RunRecord, target: str) -> str | None:
+def file_system_of(run: RunRecord, target: str) -> str | None:
+    """Give the type of the file system that keeps a target's data, of an overlay's upper directory; None: unknown."""
     place = ""
     while run.target_fact(target, f"{place}upper.fs.type") is not None:
         place += "upper."
@@ -261,7 +263,7 @@ def _devices_of(run: RunRecord, targets: tuple[str, ...]) -> tuple[str, ...] | N
     """Devices of all targets that are not memory; None where a target has none that is known."""
     found: dict[str, None] = {}
     for target in targets:
-        if _file_system(run, target) in MEMORY_FILE_SYSTEMS:
+        if file_system_of(run, target) in MEMORY_FILE_SYSTEMS:
             continue
         names = device.devices_of(run, target)
         if not names:

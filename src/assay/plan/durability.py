@@ -26,7 +26,7 @@ def changes_per_flush(job: Job, ops: Sequence[Op], single_files: Collection[str]
     changes = [op for op in ops if op.op in CHANGES]
     if not changes:
         return None
-    if all(op.op in WRITES and (job.open.sync or job.open.dsync or op.flags.dsync) for op in changes):
+    if all(op.op in WRITES and is_synchronous(job, op) for op in changes):
         return 0
     if isinstance(job.body, Script):
         kinds = [op.op for op in ops]
@@ -37,6 +37,11 @@ def changes_per_flush(job: Job, ops: Sequence[Op], single_files: Collection[str]
     return max(known) if len(known) == len(changes) else None
 
 
+def is_synchronous(job: Job, op: Op) -> bool:
+    """Whether each write of an operation ends when storage has it (O_SYNC, O_DSYNC, RWF_DSYNC)."""
+    return job.open.sync or job.open.dsync or op.flags.dsync
+
+
 def can_flush(job: Job, *, is_direct: bool) -> bool:
     """Whether a job can make a device flush its cache: not one that only reads, or writes data past the page cache."""
     ops = tuple(job_ops(job))
@@ -44,7 +49,7 @@ def can_flush(job: Job, *, is_direct: bool) -> bool:
     changes = kinds & CHANGES
     if kinds & (FLUSHES | {OpKind.SPAWN}):
         return True
-    is_durable = job.open.sync or job.open.dsync or any(op.flags.dsync for op in ops)
+    is_durable = any(is_synchronous(job, op) for op in ops)
     return bool(changes) and (is_durable or not is_direct or not changes <= WRITES)
 
 

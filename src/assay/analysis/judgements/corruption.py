@@ -6,6 +6,7 @@ from assay import events
 from assay.analysis import findings
 from assay.analysis.case import Case
 from assay.analysis.record import RunRecord
+from assay.analysis.subject import MEMORY_FILE_SYSTEMS, file_system_of
 from assay.events import CorruptionKind
 from assay.results import Finding
 from assay.units import format_share
@@ -42,7 +43,8 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
             )
             cure = "Lay the set out anew, so that stale blocks are detected again."
             found.append(findings.note("generations-unknown", text, cure))
-        if event.resident_share is None or event.resident_share > 0:
+        is_memory = file_system_of(run, run.plan.file_set(event.set).target) in MEMORY_FILE_SYSTEMS
+        if not is_memory and (event.resident_share is None or event.resident_share > 0):
             found.append(_in_memory(event.set, event.resident_share))
     return tuple(found)
 
