@@ -2,14 +2,14 @@
 
 use crate::error::{EngineError, Result};
 use crate::events::Control;
-use crate::job::Ended;
+use crate::job::{Ended, JobShared};
 use crate::plan::Plan;
 use std::cell::Cell;
 use std::io;
 use std::io::BufRead;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -91,18 +91,19 @@ impl Inbox {
 }
 
 /// A stop from outside, for all that the main thread may be at: a message for the phases, a flag for long work between them,
-/// and a wake-up for its sleep.
-#[derive(Debug, Clone)]
+/// and a wake-up for its sleep. Workers hear it without the main thread, which waits where nobody reads its events.
+#[derive(Clone)]
 pub struct Stopper {
     messages: Sender<Message>,
     flag: Arc<AtomicBool>,
     main: Thread,
+    jobs: Arc<Mutex<Vec<Arc<JobShared>>>>,
 }
 
 impl Stopper {
     /// Made by the main thread.
     pub fn new(messages: Sender<Message>) -> Self {
-        Self { messages, flag: Arc::default(), main: std::thread::current() }
+        Self { messages, flag: Arc::default(), main: std::thread::current(), jobs: Arc::default() }
     }
 
     /// Whether to stop.
@@ -114,7 +115,23 @@ impl Stopper {
     pub fn stop(&self) -> bool {
         self.flag.store(true, Ordering::Relaxed);
         self.main.unpark();
-        self.messages.send(Message::Control(Control::Stop {})).is_ok()
+        // The main thread is to know why before the first worker says that it has stopped.
+        let is_heard = self.messages.send(Message::Control(Control::Stop {})).is_ok();
+        self.jobs().iter().for_each(|job| job.stop());
+        is_heard
+    }
+
+    /// Have the workers of these jobs, and of no others, stop at once when a stop comes.
+    pub fn relay_to(&self, jobs: Vec<Arc<JobShared>>) {
+        let mut relayed = self.jobs();
+        *relayed = jobs;
+        if self.flag.load(Ordering::Relaxed) {
+            relayed.iter().for_each(|job| job.stop());
+        }
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<JobShared>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

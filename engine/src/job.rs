@@ -2,8 +2,8 @@
 
 use crate::backend::Report;
 use crate::closings::Closings;
-use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
+use crate::content::found::Found;
 use crate::events::StoppedBy;
 use crate::files::fileset::FileSetState;
 use crate::pace::coordination::Coordination;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Flags that the workers of a job look at while they run.
 #[derive(Debug)]
@@ -55,9 +55,16 @@ pub struct JobShared {
     pub coordination: Arc<Coordination>,
     /// Files that could not be closed without an error.
     pub closings: SharedBox<Closings>,
+    /// Bad blocks; None where no set has stamps.
+    pub found: Option<Arc<Found>>,
 }
 
 impl JobShared {
+    /// Have all workers stop, in the middle of a long operation too.
+    pub fn stop(&self) {
+        self.stop_flags.stop.store(true, Relaxed);
+    }
+
     /// The beginnings of the streams of a program.
     ///
     /// # Errors
@@ -109,14 +116,10 @@ pub struct Transfers {
 pub struct Ended {
     /// Why it stopped.
     pub stopped_by: StoppedBy,
-    /// Failures by operation name and error number.
-    pub errors: Vec<(String, i32, u64)>,
     /// The failure that left nothing to go on with: in words, and its number.
     pub fatal: Option<(String, i32)>,
     /// Operations given up without a result.
     pub abandoned: u64,
     /// What its backend has to say.
     pub report: Report,
-    /// Blocks of stamped sets that were not what was written, by operation name.
-    pub bad_blocks: Vec<(String, BadBlocks)>,
 }

@@ -27,6 +27,7 @@ pub mod error;
 pub mod events;
 #[cfg(test)]
 mod exact;
+pub mod failures;
 pub mod files;
 pub mod histogram;
 pub mod idle;

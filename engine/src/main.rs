@@ -127,7 +127,7 @@ fn serve() -> ExitCode {
     let listen = move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper);
     let hears = hears_signals.and_then(|()| std::thread::Builder::new().spawn(listen));
     let outcome = match hears.map_err(no_listener).and_then(|_| wait_for_plan(&inbox)) {
-        Ok(Some(plan)) => run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities),
+        Ok(Some(plan)) => run::run(&plan, &emitter, &inbox, &sender, &stopper, &capabilities),
         Ok(None) => Outcome::Stopped,
         Err(error) => {
             let (t_ns, class, errno) = (emitter.now_ns(), error.class(), error.errno());

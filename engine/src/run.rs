@@ -2,7 +2,7 @@
 //! however the run ends.
 
 use crate::among;
-use crate::control::{Inbox, Message};
+use crate::control::{Inbox, Message, Stopper};
 use crate::data_sets::DataSets;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
@@ -26,7 +26,6 @@ use crate::steps;
 use crate::steps::cache::residency_of;
 use crate::warning_id::WarningId;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 /// A run in progress.
@@ -39,6 +38,8 @@ pub struct Run<'a> {
     inbox: &'a Inbox,
     /// For the workers.
     sender: &'a Sender<Message>,
+    /// A stop from outside.
+    stopper: &'a Stopper,
     /// What kernel and privileges allow.
     capabilities: &'a Capabilities,
     /// Where data lies, and what of it is there.
@@ -54,12 +55,12 @@ pub fn run(
     emitter: &Emitter,
     inbox: &Inbox,
     sender: &Sender<Message>,
-    stop: &AtomicBool,
+    stopper: &Stopper,
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
         memory::check(plan, &programs)?;
-        let run = Run::open(plan, emitter, inbox, sender, stop, capabilities)?;
+        let run = Run::open(plan, emitter, inbox, sender, stopper, capabilities)?;
         Ok((run, programs))
     }) {
         Ok((mut run, programs)) => {
@@ -143,12 +144,12 @@ impl<'a> Run<'a> {
         emitter: &'a Emitter,
         inbox: &'a Inbox,
         sender: &'a Sender<Message>,
-        stop: &'a AtomicBool,
+        stopper: &'a Stopper,
         capabilities: &'a Capabilities,
     ) -> Result<Self> {
         open_files::raise_open_files_limit();
-        let data = DataSets::open(plan, emitter, stop)?;
-        Ok(Self { plan, emitter, inbox, sender, capabilities, data })
+        let data = DataSets::open(plan, emitter, stopper.flag())?;
+        Ok(Self { plan, emitter, inbox, sender, stopper, capabilities, data })
     }
 
     /// Walk through the phases; whatever ends this, the data is still to be cleaned up.
@@ -216,7 +217,7 @@ impl<'a> Run<'a> {
             emitter: self.emitter,
             inbox: self.inbox,
             sender: self.sender,
-            stop: self.data.stop,
+            stopper: self.stopper,
             sets: &self.data.sets,
             contents: &contents,
             host,

@@ -103,6 +103,7 @@ fn oldest(stats: &WorkerStats) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
     use crate::clock::Clock;
+    use crate::exact::Trial;
     use crate::idle::Seen;
     use crate::sys::process::thread_id;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -123,7 +124,7 @@ mod tests {
         let worker = Observed {
             job: 0,
             worker: 0,
-            stats: Arc::new(WorkerStats::new(1, false, 1).unwrap()),
+            stats: Arc::new(WorkerStats::new(&Trial::making(1).shared().program, 1).unwrap()),
             task: Some(TaskObserver::open(tid, true)),
             readers: Vec::new(),
             idle: Seen::default(),

@@ -1,8 +1,10 @@
 //! What a worker counts while it runs: written by it alone, read by the observer at any time, from another process too.
 
+use crate::failures::Failures;
 use crate::histogram::{Counter, Recorder};
 use crate::idle::Idle;
 use crate::laps::Laps;
+use crate::program::op::Program;
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use std::io;
 use std::ops::Deref;
@@ -19,6 +21,8 @@ pub struct WorkerStats {
     pub slots: SharedSlice<SlotStats>,
     /// Single completions of groups that have laps; None for a program without such groups.
     pub laps: Option<Laps>,
+    /// What failed, by operation and error number.
+    pub failures: Failures,
     counters: SharedBox<WorkerCounters>,
 }
 
@@ -97,17 +101,18 @@ pub struct SlotStats {
 unsafe impl Shareable for SlotStats {}
 
 impl WorkerStats {
-    /// Nothing yet, for a program with that many histograms, with laps or without, and a queue of that depth.
+    /// Nothing yet, for a program and a queue of that depth.
     ///
     /// # Errors
     ///
     /// No memory to share.
-    pub fn new(series: usize, has_laps: bool, queue_depth: u32) -> io::Result<Self> {
+    pub fn new(program: &Program, queue_depth: u32) -> io::Result<Self> {
         let slots = if queue_depth > 1 { queue_depth as usize } else { 0 };
         let stats = Self {
-            series: SharedSlice::zeroed(series)?,
+            series: SharedSlice::zeroed(program.series.len())?,
             slots: SharedSlice::zeroed(slots)?,
-            laps: has_laps.then(Laps::new).transpose()?,
+            laps: (!program.laps.is_empty()).then(Laps::new).transpose()?,
+            failures: Failures::new(program.operations)?,
             counters: SharedBox::zeroed()?,
         };
         stats.first_op_ns.set(NEVER);

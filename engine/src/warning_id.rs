@@ -55,6 +55,8 @@ pub enum WarningId {
     ProgramFailed,
     /// What the page cache holds could not be found out.
     ResidencyUnknown,
+    /// Files whose close took longer than all that was measured.
+    SlowClose,
     /// No answer from the storage.
     Stalled,
     /// Bytes that the C library held could not be written.
@@ -83,7 +85,8 @@ impl WarningId {
     /// what io_uring does without, or leaves to threads of the kernel, is part of what it costs here; what is not known
     /// about the page cache is judged by what follows from it; a control line that was not obeyed did nothing; a kernel
     /// switch left on is no part of the load; a stall and a directory that has grown are what the storage is. Weak is what is true
-    /// of the storage as it was left a moment before, and not of the same storage at rest.
+    /// of the storage as it was left a moment before, and not of the same storage at rest, and what was left undone in the
+    /// time that was measured.
     fn entry(self) -> (&'static str, Severity, &'static str) {
         match self {
             Self::AioBuffered => ("aio-buffered", Warning, "Set direct, or use io_uring."),
@@ -130,6 +133,11 @@ impl WarningId {
             Self::OperationRefused => ("operation-refused", Warning, ""),
             Self::ProgramFailed => ("program-failed", Warning, "Run the program by hand on such a file."),
             Self::ResidencyUnknown => ("residency-unknown", Note, ""),
+            Self::SlowClose => (
+                "slow-close",
+                Weak,
+                "Have the load flush or close what it writes, so that this is measured, or run longer.",
+            ),
             Self::Stalled => ("stalled", Note, "Look at the device or server, and at the kernel's log."),
             Self::StdioFlushFailed => ("stdio-flush-failed", Warning, "Remove the cause, and run again."),
         }

@@ -398,6 +398,15 @@ class Paused(_Event, kw_only=True):
     """For how long at least; waits for a busy CPU are not in it."""
 
 
+class WentWrong(_Event, kw_only=True):
+    """What has gone wrong in a phase so far, reported with the first tick after there was more of it."""
+
+    t_ns: int
+    phase_index: int
+    errors: tuple[ErrorCount, ...]
+    corruption: tuple[Corruption, ...]
+
+
 class Laps(_Event, kw_only=True):
     """Single completions of a group with laps, by one worker, since the tick before."""
 
@@ -490,6 +499,7 @@ Event = (
     | Started
     | Interval
     | Paused
+    | WentWrong
     | Laps
     | Mark
     | Warning

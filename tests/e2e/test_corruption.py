@@ -1,6 +1,8 @@
 """Damage done behind Assay's back: is every bad block found, named and classed, and nothing else?"""
 
 import collections
+import errno
+import json
 import mmap
 import os
 import random
@@ -16,7 +18,7 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.events import CorruptionKind, Verified
 from e2e.command import Assay, Measure
-from e2e.processes import WAIT_S, events_of, intervals_with_operations
+from e2e.processes import WAIT_S, events_of, intervals_with_operations, running
 from testbed.devices import MIB, filesystem, loop_device
 from testbed.host import wait_until
 
@@ -118,6 +120,76 @@ def test_a_block_that_the_device_lost_is_found_although_memory_has_it(measure: M
     (found,) = verified.corruption
     assert (found.kind, found.blocks) == (CorruptionKind.NEVER_WRITTEN, 1)
     assert (Path(found.path).name, found.offset_bytes) == (file.name, 5 * BLOCK)
+
+
+READ_ON = (
+    """
+name = "read on"
+sample_interval = "100ms"
+"""
+    + FILE_SET
+    + """
+[[file_set]]
+name = "names"
+files = 4
+size = "0"
+[[phase]]
+name = "read"
+title = "read it again and again, beside a process whose calls fail"
+seconds = "1h"
+[[phase.job]]
+name = "reader"
+limit = { ops_per_s = 5000 }
+op = { op = "read", set = "data", access = "sequential", size = "64KiB" }
+[[phase.job]]
+name = "asker"
+as = "process"
+limit = { ops_per_s = 100 }
+loop = [{ op = "getxattr", set = "names" }, { op = "stat", set = "names" }]
+"""
+)
+
+
+def test_what_was_found_is_in_the_record_of_a_run_whose_engine_was_killed(
+    measure: Measure, assay: Assay, tmp_path: Path
+) -> None:
+    directory = tmp_path / "target"
+    directory.mkdir()
+    measure(WRITE_ONCE, directory)
+    (folder,) = directory.glob("assay-data*/data")
+    shutil.copytree(folder, tmp_path / "old")
+    measure(WRITE_ONCE, directory)
+    kinds = set(_damage(folder, tmp_path / "old").values())
+    load = tmp_path / "load.toml"
+    load.write_text(READ_ON)
+
+    with running("run", load, directory, "--no-report", folder=tmp_path) as run:
+        engine = run.engine_of_a_run(tmp_path / "runs")
+        wait_until(lambda: _found(tmp_path / "runs") == (kinds, {errno.ENODATA}), "reports of all", 60.0)
+        os.kill(engine, signal.SIGKILL)
+        run.exit_code()
+    (bundle,) = (tmp_path / "runs").glob("20*-read-on-*")
+    document = json.loads(assay("show", bundle, "--json", check=None).stdout)
+
+    opened = RunBundle.open(bundle)
+    assert not any(isinstance(event, events.PhaseFinished) for event in opened.events())
+    read, asked = (
+        next(row for row in document["results"] if row["operation"] == name) for name in ("read", "getxattr")
+    )
+    texts = [finding["text"] for finding in read["findings"] if finding["id"] == "corruption"]
+    assert {kind for kind in kinds if any(f"({kind.value})" in text for text in texts)} == kinds
+    assert "ENODATA" in next(finding["text"] for finding in asked["findings"] if finding["id"] == "errors")
+    named = [
+        event.text for event in opened.events() if isinstance(event, events.Warning) and event.id == "corrupt-block"
+    ]
+    assert len(named) == 100
+
+
+def _found(runs: Path) -> tuple[set[CorruptionKind], set[int]]:
+    """What kinds of damage, and what errors, the engine has reported so far."""
+    reported = [event for event in events_of(runs) if event["event"] == "went_wrong"]
+    kinds = {CorruptionKind(each["kind"]) for event in reported for each in event["corruption"]}
+    return kinds, {each["errno"] for event in reported for each in event["errors"]}
 
 
 def _overwrite_on(device: Path, good: bytes, bad: bytes) -> None:
@@ -231,13 +303,13 @@ def test_what_was_acknowledged_before_the_engine_was_killed_is_there(
     load.write_text(_mixed("1h", depth=PSYNC))
     command = Path(sys.executable).parent / "assay"
     environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
-    running = subprocess.Popen(
+    started = subprocess.Popen(
         [command, "run", load, tmp_path], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     wait_until(lambda: intervals_with_operations(assay.runs) >= 2, "intervals of the engine")
     (engine,) = (event["engine"]["pid"] for event in events_of(assay.runs) if event["event"] == "hello")
     os.kill(engine, signal.SIGKILL)
-    running.wait(WAIT_S)
+    started.wait(WAIT_S)
 
     document = measure(READ_BACK.replace("{depth}", PSYNC), tmp_path)
 

@@ -1,6 +1,7 @@
 """Marks are set by the installed command, while runs go on and afterwards, and stand beside what a device really did."""
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ from assay.events import Hello, Started
 from e2e.command import COMMAND, Assay
 from e2e.processes import load_file, running
 from testbed.devices import filesystem
+from testbed.host import need_tools
+from testbed.sshd import make_key, sshd
 from testbed.truth import truth_disk
 
 MIB = 1 << 20
@@ -132,6 +135,48 @@ def test_all_runs_under_way_are_marked_or_the_one_that_is_named(assay: Assay, tm
     assert before_ns - 10**7 <= moments_ns[0] <= moments_ns[1] <= after_ns
     assert "is not active here" in assay("mark", "one", "late", check=2).stderr
     assert "you have no active run" in assay("mark", "late", check=2).stderr
+
+
+def test_a_mark_is_where_it_was_asked_for_however_that_was(assay: Assay, tmp_path: Path) -> None:
+    need_tools("bash", "ssh")
+    make_key(tmp_path / "key")
+    env = {"ASSAY_RUNS": str(assay.runs)}
+    mark = f"{COMMAND} mark"
+    then = "sleep 1; echo $EPOCHREALTIME;"
+    with (
+        sshd(tmp_path / "server", tmp_path / "key", {"ASSAY_RUNS": str(assay.runs)}) as server,
+        running(
+            "run", load_file(tmp_path), tmp_path, "--no-report", folder=tmp_path, env={"ASSAY_RUNS": str(assay.runs)}
+        ) as run,
+    ):
+        (tmp_path / "known").write_text(server.known)
+        to_host = ("-F", "none", "-i", tmp_path / "key", "-o", f"UserKnownHostsFile={tmp_path / 'known'}")
+        ways: dict[str, tuple[str | os.PathLike[str], ...]] = {
+            "typed": ("bash", "-c", f"echo $EPOCHREALTIME; exec {mark} typed"),
+            "script": ("bash", "-c", f"{then} {mark} script"),
+            "exec": ("bash", "-c", f"{then} exec {mark} exec"),
+            "subshell": ("bash", "-c", f"( {then} {mark} subshell )"),
+            "ssh": ("ssh", *to_host, "-p", str(server.port), "127.0.0.1", f"bash -c '{then} {mark} ssh'"),
+        }
+        run.wait_for("reading")
+        asked = {}
+        for way, words in ways.items():
+            said = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, check=True).stdout
+            asked[way] = (float(said.split()[0]), time.time())
+        to_monotonic_s = time.monotonic() - time.time()
+        run.stop()
+        run.exit_code()
+
+    document = shown(assay, "last")
+    happened = list(RunBundle.open(Path(document["run"]["bundle"])).events())
+    (hello,) = (event for event in happened if isinstance(event, Hello))
+    (started,) = (event for event in happened if isinstance(event, Started))
+    zero_s = (hello.clock.monotonic_at_zero_ns + started.start_ns) / 1e9 - to_monotonic_s
+    marked = {one["label"]: zero_s + one["phase_s"] for one in document["marks"] if one["source"] == "user"}
+    assert marked.keys() == asked.keys()
+    for way, (before_s, after_s) in asked.items():
+        # The kernel keeps when a process was started to a hundredth of a second.
+        assert before_s - 0.01 <= marked[way] <= after_s, (way, marked[way] - before_s)
 
 
 @pytest.mark.quiet  # a rate that changes by itself ends the level before

@@ -3,6 +3,7 @@
 pub mod bad_blocks;
 pub mod duplicates;
 pub mod fill;
+pub mod found;
 pub mod generations;
 pub mod judge;
 pub mod stamp;

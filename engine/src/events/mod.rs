@@ -172,6 +172,17 @@ pub enum Event {
         /// For how long at least; waits for a busy CPU are not in it.
         paused_ns: u64,
     },
+    /// What has gone wrong in a phase so far, reported with the first tick after there was more of it.
+    WentWrong {
+        /// When it was reported.
+        t_ns: u64,
+        /// Phase.
+        phase_index: u32,
+        /// Operations that failed.
+        errors: Vec<ErrorCount>,
+        /// Blocks that were not what was written.
+        corruption: Vec<Corruption>,
+    },
     /// Single completions of a group with laps, by one worker, since the tick before.
     Laps {
         /// When they were reported.

@@ -24,7 +24,7 @@ fn failures_are_counted_by_operation_and_number_and_are_in_no_latency() {
             outcome.check_against_storage("read");
             assert_eq!((outcome.stats.started.get(), outcome.stats.failed.get()), (700, 100));
             assert_eq!((outcome.stats.ops.get(), outcome.stats.bytes.get()), (600, 600 * 4096));
-            assert_eq!(outcome.ended.errors, [("read".to_owned(), libc::EIO, 100)]);
+            assert_eq!(outcome.errors, [("read".to_owned(), libc::EIO, 100)]);
             assert_eq!((outcome.ended.stopped_by, &outcome.ended.fatal), (StoppedBy::Ops, &None));
         }
     }

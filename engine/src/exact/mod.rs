@@ -57,6 +57,8 @@ pub(crate) struct Trial {
 struct Outcome {
     stats: Arc<WorkerStats>,
     ended: Ended,
+    /// Failures by operation and number.
+    errors: Vec<(String, i32, u64)>,
     series: Vec<String>,
     /// What the storage knows of it.
     carried_out: Vec<Carried>,
@@ -129,6 +131,7 @@ impl Trial {
             sets,
             stop_flags: SharedBox::zeroed().unwrap(),
             closings: SharedBox::zeroed().unwrap(),
+            found: None,
             limits: JobLimits::new(rule(&self.job.stop), rule(&phase.stop)),
             open_flags: libc::O_RDWR,
             advice: None,
@@ -159,7 +162,7 @@ impl Trial {
         let flags = ResolvedFlags { flags: 0, direct: false, alignment_bytes: 1, advice: None };
         let opened = program.opened.iter().map(|&opened| open_set(&mut storage, opened, state, flags, number));
         let opened = opened.collect::<Result<_, _>>().unwrap();
-        let stats = WorkerStats::new(program.series.len(), !program.laps.is_empty(), depth);
+        let stats = WorkerStats::new(program, depth);
         let stats = Arc::new(stats.unwrap());
         let fills = vec![Some(ContentFill::new(4, &self.set.content, 0).unwrap())];
         let transfers = Transfers { fills, slots: depth };
@@ -170,7 +173,9 @@ impl Trial {
         let pacer = Pacer::new(&self.job, number, self.job.workers, 4, &shared.coordination);
         let ended = worker.run(START_NS, (self.job.delay_s * 1e9) as u64, depth, pacer);
         let (end_ns, series) = (clock.now_ns(), program.series.clone());
-        Outcome { stats, ended, series, carried_out: carried_out.borrow().clone(), end_ns }
+        let named = |(state, errno, count): (usize, i32, u64)| (program.name_of(state).to_owned(), errno, count);
+        let errors = stats.failures.counts().map(named).collect();
+        Outcome { stats, ended, errors, series, carried_out: carried_out.borrow().clone(), end_ns }
     }
 }
 

@@ -119,7 +119,7 @@ fn operations_on_a_file_that_could_not_be_opened_fail_and_are_counted() {
     });
 
     outcome.check_conserved();
-    let mut errors = outcome.ended.errors;
+    let mut errors = outcome.errors;
     errors.sort();
     let expected = [("create", libc::EEXIST), ("fstat", libc::EBADF), ("write", libc::EBADF)];
     assert_eq!(errors, expected.map(|(name, errno)| (name.to_owned(), errno, 1)));

@@ -24,6 +24,11 @@ impl Growth {
         Self { folders, reserve_bytes }
     }
 
+    /// Whether no files grow.
+    pub fn is_none(&self) -> bool {
+        self.folders.is_empty()
+    }
+
     /// Whether the reserve is still free everywhere.
     ///
     /// # Errors

@@ -159,6 +159,9 @@ impl Maker<'_> {
                 }
             }
         }
+        for file in files {
+            self.close(file)?;
+        }
         self.count("files", batch.len() as u64);
         Ok(())
     }
@@ -180,6 +183,7 @@ impl Maker<'_> {
             Allocate::Fallocate => {}
             Allocate::Sparse => file.set_len(size).map_err(|error| self.failed("truncate", error))?,
         }
+        self.close(file)?;
         self.count("files", 1);
         Ok(())
     }
@@ -205,7 +209,10 @@ impl Maker<'_> {
                 piece = next_piece.fetch_add(1, Ordering::Relaxed);
             }
             // Each thread after its own last piece: the last of them finds all pieces written.
-            file.map_or(Ok(()), |file| file.sync_all()).map_err(|error| self.failed("fsync", error))?;
+            if let Some(file) = file {
+                file.sync_all().map_err(|error| self.failed("fsync", error))?;
+                self.close(file)?;
+            }
             first_piece = behind;
         }
         Ok(())
@@ -216,6 +223,11 @@ impl Maker<'_> {
         let flags = libc::O_WRONLY | libc::O_CREAT | extra_flags;
         let file = self.state.root().open(self.path.at().path, flags, 0o644);
         file.map(File::from).map_err(|error| self.failed("create", error))
+    }
+
+    /// NFS, FUSE and quotas may refuse here what memory took.
+    fn close(&self, file: File) -> Result<()> {
+        posix::close(file).map_err(|error| self.failed("close", error))
     }
 
     /// Write a range with the content of generation 0.

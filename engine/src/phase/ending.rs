@@ -1,16 +1,13 @@
 //! How did a phase end: each worker, each job, and the phase as a whole?
 
-use super::facts;
 use super::jobs::ReadyJob;
-use crate::content::bad_blocks::BadBlocks;
-use crate::corruption;
+use super::{facts, went_wrong};
 use crate::emit::Emitter;
 use crate::error::EngineError;
-use crate::events::{Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::events::{ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
 use crate::job::Ended;
 use crate::sampler::Observed;
 use crate::stats::NEVER;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How a phase ended, for the run.
@@ -85,12 +82,12 @@ impl Conclusion<'_> {
         // Of several workers that gave up, the one that did first.
         let fatal = ending.ended.iter().find_map(|(worker, ended)| Some((*worker, ended.fatal.clone()?)));
         let stopped_by = ending.settle();
-        let job_ends: Vec<_> = (0..self.jobs.len()).map(|job| self.job_end(job, &ending.ended)).collect();
+        let errors = went_wrong::errors(self.jobs, self.workers);
+        let job_ends: Vec<_> = (0..self.jobs.len()).map(|job| self.job_end(job, &ending.ended, &errors)).collect();
         for end in &job_ends {
             facts::warn(end, self.emitter, self.phase_index);
         }
         let jobs = job_ends.iter().map(facts::JobEnd::facts).collect();
-        let corruption = self.corruption(&ending.ended);
         self.emitter.emit(&Event::PhaseFinished(PhaseFinished {
             t_ns: self.emitter.now_ns(),
             phase_index: self.phase_index,
@@ -98,8 +95,8 @@ impl Conclusion<'_> {
             stopped_by,
             workers: ending.ended.iter().map(|(worker, ended)| self.window(*worker, ended)).collect(),
             jobs,
-            errors: self.error_counts(&ending.ended),
-            corruption,
+            errors,
+            corruption: went_wrong::corruption(self.jobs),
         }));
         let gave_up = fatal.map(|(worker, (operation, errno))| self.gave_up(worker, operation, errno));
         match gave_up.or(ending.overgrown).or(ending.lost) {
@@ -137,7 +134,12 @@ impl Conclusion<'_> {
         }
     }
 
-    fn job_end<'b>(&'b self, position: usize, ended: &'b [(usize, Ended)]) -> facts::JobEnd<'b> {
+    fn job_end<'b>(
+        &'b self,
+        position: usize,
+        ended: &'b [(usize, Ended)],
+        errors: &'b [ErrorCount],
+    ) -> facts::JobEnd<'b> {
         let ready = &self.jobs[position];
         let ended = ended.iter().filter(|(worker, _)| self.workers[*worker].job == position);
         let workers = self.workers.iter().filter(|worker| worker.job == position);
@@ -146,40 +148,7 @@ impl Conclusion<'_> {
             circumstances: ready.circumstances(),
             stats: workers.map(|worker| &*worker.stats).collect(),
             ended: ended.map(|(_, ended)| ended).collect(),
+            errors: errors.iter().filter(|error| error.job == ready.job.name).collect(),
         }
-    }
-
-    /// Name the first bad blocks, and count all.
-    fn corruption(&self, ended: &[(usize, Ended)]) -> Vec<Corruption> {
-        let mut by_operation = BTreeMap::<(&str, &str), BadBlocks>::new();
-        for (worker, ended) in ended {
-            let job = &self.job_of(*worker).job.name;
-            for (operation, bad) in &ended.bad_blocks {
-                by_operation.entry((job, operation)).or_default().merge(bad.clone());
-            }
-        }
-        let report = |((job, operation), bad): ((&str, &str), BadBlocks)| {
-            corruption::report(self.emitter, self.phase_index, job, operation, &bad)
-        };
-        by_operation.into_iter().flat_map(report).collect()
-    }
-
-    fn error_counts(&self, ended: &[(usize, Ended)]) -> Vec<ErrorCount> {
-        let mut counts = BTreeMap::<(&str, &str, i32), u64>::new();
-        for (worker, ended) in ended {
-            let job = &self.job_of(*worker).job.name;
-            for (operation, errno, count) in &ended.errors {
-                *counts.entry((job, operation, *errno)).or_insert(0) += count;
-            }
-        }
-        let counts = counts.into_iter();
-        counts
-            .map(|((job, operation, errno), count)| ErrorCount {
-                job: job.to_owned(),
-                operation: operation.to_owned(),
-                errno,
-                count,
-            })
-            .collect()
     }
 }

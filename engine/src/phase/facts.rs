@@ -5,7 +5,7 @@ use super::words::{Circumstances, explain};
 use crate::backend::punts::io_wq_cpu_ns;
 use crate::emit::Emitter;
 use crate::error::EngineError;
-use crate::events::{Arrivals, CachedFirst, JobFacts};
+use crate::events::{Arrivals, CachedFirst, ErrorCount, JobFacts};
 use crate::job::Ended;
 use crate::plan::{Arrival, Job, WorkerKind};
 use crate::stats::WorkerStats;
@@ -23,6 +23,8 @@ pub struct JobEnd<'a> {
     pub stats: Vec<&'a WorkerStats>,
     /// How they ended.
     pub ended: Vec<&'a Ended>,
+    /// What failed.
+    pub errors: Vec<&'a ErrorCount>,
 }
 
 impl JobEnd<'_> {
@@ -87,14 +89,10 @@ impl JobEnd<'_> {
         let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
         let mut warnings: BTreeMap<_, _> =
             notes.map(|note| ((note.warning, note.operation.as_str(), 0), note.text.clone())).collect();
-        let mut errors = BTreeMap::<(&str, i32), u64>::new();
-        for (operation, errno, count) in self.ended.iter().flat_map(|ended| &ended.errors) {
-            *errors.entry((operation, *errno)).or_insert(0) += count;
-        }
-        for ((operation, errno), count) in errors {
-            if let Some(words) = explain(errno, self.circumstances) {
+        for ErrorCount { operation, errno, count, .. } in &self.errors {
+            if let Some(words) = explain(*errno, self.circumstances) {
                 let text = format!("{operation} failed {count} times: {words}");
-                warnings.insert((WarningId::OperationRefused, operation, errno), text);
+                warnings.insert((WarningId::OperationRefused, operation, *errno), text);
             }
         }
         if self.waits_at_submission() && self.job.queue_depth > 1 {

@@ -3,6 +3,7 @@
 
 use super::surroundings::Surroundings;
 use super::words::Circumstances;
+use crate::content::found::Found;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
@@ -74,7 +75,11 @@ fn ready_job<'a>(
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
     let streams = JobShared::streams_of(&program, around.sets).map_err(EngineError::no_shared_memory)?;
     let finishing = SharedSlice::zeroed(2 * program.finishes).map_err(EngineError::no_shared_memory)?;
+    let has_stamps = program.sets.iter().any(|&set| around.sets[set].generations().is_some());
+    let found =
+        has_stamps.then(|| Found::new(program.operations)).transpose().map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
+        found: found.map(Arc::new),
         sets: around.sets.to_vec(),
         stop_flags: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
         closings: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,

@@ -1,12 +1,11 @@
 //! What a phase needs of the run around it.
 
-use crate::control::{Inbox, Message};
+use crate::control::{Inbox, Message, Stopper};
 use crate::emit::Emitter;
 use crate::files::fileset::FileSetState;
 use crate::observe::HostObserver;
 use crate::plan::Content;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 /// What a phase needs of the run around it.
@@ -17,8 +16,8 @@ pub struct Surroundings<'a> {
     pub inbox: &'a Inbox,
     /// For the workers.
     pub sender: &'a Sender<Message>,
-    /// Set by a stop from outside.
-    pub stop: &'a AtomicBool,
+    /// A stop from outside.
+    pub stopper: &'a Stopper,
     /// State of every file set.
     pub sets: &'a [Arc<FileSetState>],
     /// Content of every file set.

@@ -76,7 +76,7 @@ fn run(plan: &Plan) -> (Outcome, Vec<Event>) {
     let stopper = Stopper::new(sender.clone());
     sender.send(Message::Control(Control::StartWhenReady {})).unwrap();
     let (inbox, capabilities) = (Inbox::new(messages), capabilities::probe());
-    let outcome = crate::run::run(plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities);
+    let outcome = crate::run::run(plan, &emitter, &inbox, &sender, &stopper, &capabilities);
     let text = lines.0.lock().unwrap();
     let events = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     (outcome, events.map(|line| serde_json::from_slice(line).unwrap()).collect())
@@ -156,7 +156,7 @@ fn a_stop_is_heard_although_every_tick_takes_longer_than_an_interval() {
     let (inbox, capabilities) = (Inbox::new(messages), capabilities::probe());
     let emitter = Emitter::new(Clock::start(), slow);
 
-    let outcome = crate::run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities);
+    let outcome = crate::run::run(&plan, &emitter, &inbox, &sender, &stopper, &capabilities);
 
     assert_eq!(outcome, Outcome::Stopped);
     assert!(intervals.load(Relaxed) < MANY, "{intervals:?}");

@@ -2,9 +2,11 @@
 //! listen, until the last worker has stopped.
 
 use super::ending::{Conclusion, Ending, PhaseEnd};
+use super::guard::Guard;
 use super::jobs::ReadyJob;
 use super::rates;
 use super::rates::Done;
+use super::went_wrong::Reported;
 use super::workers::PhaseWorkers;
 use crate::backend::Report;
 use crate::control::{Inbox, Message};
@@ -67,6 +69,8 @@ pub(super) struct Watch<'a> {
     pub ramp_ns: u64,
     /// What the jobs had done then.
     pub ramped: Option<Vec<Done>>,
+    /// What went wrong so far.
+    pub reported: Reported,
     /// What has ended so far, and why.
     pub ending: Ending,
 }
@@ -82,6 +86,7 @@ impl Watch<'_> {
         };
         let ordered_ns = self.emitter.now_ns();
         let due_ns = order.agreed_monotonic_ns.map_or(ordered_ns, |_| order.start_ns);
+        let guard = Guard::begin(std::mem::take(&mut self.growth), self.jobs)?;
         self.pauses.begin();
         self.sampler.begin(self.emitter);
         let start_ns = order.start_ns.max(self.emitter.now_ns() + self.waking_ns());
@@ -97,7 +102,9 @@ impl Watch<'_> {
             self.report(&pause);
         }
         self.watch(start_ns)?;
+        self.ending.overgrown = guard.end();
         self.sampler.end(self.emitter);
+        self.reported.look(self.emitter, self.phase_index, self.jobs, &self.sampler.workers);
         let Self { emitter, phase_index, jobs, sampler, ending, ramped, .. } = self;
         let rates = ramped.map_or_else(Vec::new, |before| rates::since(&before, jobs, &sampler.workers));
         Ok((Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.emit(ending), rates))
@@ -226,11 +233,11 @@ impl Watch<'_> {
             }
             if now >= look {
                 self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
-                self.look_at_growth();
                 look = now + LOOK_NS;
             }
             if now >= next {
                 self.sampler.tick(self.emitter);
+                self.reported.look(self.emitter, self.phase_index, self.jobs, &self.sampler.workers);
                 // Many workers on a busy machine take longer than an interval to be sampled: the next place on the grid is
                 // ahead of the time by now, so that there is always some for what has come in.
                 now = self.emitter.now_ns();
@@ -277,13 +284,6 @@ impl Watch<'_> {
         self.emitter.emit(&Event::Paused { t_ns, phase_index: self.phase_index, begun_ns, paused_ns });
     }
 
-    fn look_at_growth(&mut self) {
-        if let (Err(error), None) = (self.growth.check(), &self.ending.overgrown) {
-            self.ending.overgrown = Some(error);
-            self.stop_all();
-        }
-    }
-
     fn one_ended(&mut self, worker: usize, ended: Ended) {
         let job = &self.jobs[self.sampler.workers[worker].job];
         // The time of a rule is up for all who have the rule: they end what they are at by themselves.
@@ -291,7 +291,7 @@ impl Watch<'_> {
         if ended.fatal.is_some() || (self.phase_stonewall && !(of_time && job.job.stop.seconds.is_none())) {
             self.stop_all();
         } else if job.stonewall && !of_time {
-            job.shared.stop_flags.stop.store(true, Relaxed);
+            job.shared.stop();
         }
         // Who was asked to stop is not done.
         if ended.stopped_by != StoppedBy::Control {
@@ -310,7 +310,7 @@ impl Watch<'_> {
                 Ends::Phase => true,
             };
             if is_meant && !(of_time && end_s(job) <= end_s(done)) {
-                job.shared.stop_flags.stop.store(true, Relaxed);
+                job.shared.stop();
             }
         }
     }
@@ -323,15 +323,13 @@ impl Watch<'_> {
         stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
         let abandoned = stats.abandoned();
         let (stopped_by, report) = (StoppedBy::Error, Report::default());
-        let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report, bad_blocks: Vec::new() };
+        let ended = Ended { stopped_by, fatal: None, abandoned, report };
         self.ending.lost = Some(self.lost(worker, how));
         self.stop_all();
         self.ending.ended.push((worker, ended));
     }
 
     fn stop_all(&self) {
-        for job in self.jobs {
-            job.shared.stop_flags.stop.store(true, Relaxed);
-        }
+        self.jobs.iter().for_each(|job| job.shared.stop());
     }
 }

@@ -35,9 +35,8 @@ impl PhaseWorkers {
         let is_alone = jobs.iter().map(|job| job.workers).sum::<u32>() == 1;
         for (job_position, job) in jobs.iter().enumerate() {
             let program = &job.shared.program;
-            let (series, has_laps) = (program.series.len(), !program.laps.is_empty());
             for worker in 0..job.workers {
-                let stats = WorkerStats::new(series, has_laps, job.queue_depth);
+                let stats = WorkerStats::new(program, job.queue_depth);
                 let stats = Arc::new(stats.map_err(EngineError::no_shared_memory)?);
                 let (part, parts) = around.part;
                 let of_all =
@@ -61,7 +60,7 @@ impl PhaseWorkers {
                     gates: gates.clone(),
                     is_alone,
                 };
-                let readers = (0..series).map(|_| (Reader::default(), Reader::default())).collect();
+                let readers = (0..program.series.len()).map(|_| (Reader::default(), Reader::default())).collect();
                 observed.push(Observed {
                     job: job_position,
                     worker,
@@ -83,18 +82,18 @@ impl PhaseWorkers {
             setups.into_iter().partition(|(kind, _)| *kind == WorkerKind::Process);
         let mut processes = Processes::default();
         for (_, setup) in forked {
-            if around.stop.load(Relaxed) {
+            if around.stopper.flag().load(Relaxed) {
                 return Err(EngineError::Stopped);
             }
             processes.fork(setup.position, |reporter| setup.live(reporter))?;
         }
         let attended = processes.attend(around.sender);
         let mut workers = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
-        let mut unstopped = threaded.into_iter().take_while(|_| !around.stop.load(Relaxed));
+        let mut unstopped = threaded.into_iter().take_while(|_| !around.stopper.flag().load(Relaxed));
         let begun =
             attended.and_then(|()| unstopped.try_for_each(|(_, setup)| workers.add_thread(setup, around.sender)));
         match begun {
-            Ok(()) if around.stop.load(Relaxed) => workers.send_home().and(Err(EngineError::Stopped)),
+            Ok(()) if around.stopper.flag().load(Relaxed) => workers.send_home().and(Err(EngineError::Stopped)),
             Ok(()) => Ok(workers),
             Err(error) => {
                 let made = workers.threads.len();

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 /// What is added to an exit status, so that it is no error number.
-const STATUS: i32 = 1 << 16;
+pub const STATUS: i32 = 1 << 16;
 /// What a shell adds to the number of the signal that ended a program.
 const SIGNAL: i32 = 128;
 

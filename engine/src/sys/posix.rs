@@ -3,7 +3,7 @@
 //! All unsafe code of the file layer but the AVX2 kernel of `content` is here. Names are relative to an open directory
 //! wherever something is removed, so that a path cannot change its meaning half-way.
 
-use super::beneath;
+use super::{beneath, syscall};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
@@ -204,6 +204,14 @@ pub fn may_write(path: &CStr) -> io::Result<()> {
     let flags = libc::AT_EACCESS;
     // SAFETY: `path` is NUL-terminated and lives through the call.
     checked(unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK | libc::X_OK, flags) }).map(drop)
+}
+
+/// Close a file and say what that reported. As `drop` has it, a file is closed after EINTR too.
+pub fn close(file: impl IntoRawFd) -> io::Result<()> {
+    match -syscall::close(file.into_raw_fd()) as i32 {
+        0 | libc::EINTR => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
 }
 
 /// Write everything dirty of one file system.

@@ -3,7 +3,6 @@
 
 use super::stamped::{FileId, Stamps};
 use crate::backend::{Backend, Request, RequestKind};
-use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
 use crate::job::{JobShared, Transfers};
 use crate::program::op::{CallMode, OpNode};
@@ -114,10 +113,5 @@ impl Filler {
         if let Some(stamps) = &mut self.stamps {
             stamps.end(slot, op, result, backend);
         }
-    }
-
-    /// What reads have found, by the state of their operation.
-    pub(super) fn take_bad_blocks(&mut self) -> Vec<(usize, BadBlocks)> {
-        self.stamps.as_mut().map(Stamps::take_bad_blocks).unwrap_or_default()
     }
 }

@@ -14,7 +14,6 @@ use crate::laps::Lap;
 use crate::pace::pacing::UNSCHEDULED;
 use crate::program::op::OpNode;
 use crate::stats::{NEVER, WorkerCounters, WorkerStats};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Failures in a row, with no success between them, after which a worker gives up.
@@ -74,7 +73,6 @@ pub(super) struct Meter<T> {
     /// When the operation at hand was to begin; [`UNSCHEDULED`] in a closed loop.
     pub(super) intended_ns: u64,
     failures_in_a_row: u32,
-    errors: HashMap<(usize, i32), u64>,
     fatal: Option<(String, i32)>,
     /// By operation: completions and bytes, where an action of the job counts them.
     done: Vec<(u64, u64)>,
@@ -93,7 +91,6 @@ impl<T: Ticks> Meter<T> {
             clock_state: ClockState::SomeTime,
             intended_ns: UNSCHEDULED,
             failures_in_a_row: 0,
-            errors: HashMap::new(),
             fatal: None,
             done: vec![(0, 0); operations],
             laps: vec![0; laps],
@@ -269,7 +266,7 @@ impl<T: Ticks> Meter<T> {
     fn fail(&mut self, op: &OpNode, errno: i32) -> Result<bool, StoppedBy> {
         self.time_went_by();
         self.stats.failed.add(1);
-        *self.errors.entry((op.state, errno)).or_insert(0) += 1;
+        self.stats.failures.add(op.state, errno);
         // What nowait asks for is no sign that nothing works any more.
         self.failures_in_a_row += u32::from(errno != libc::EAGAIN || op.rw_flags & libc::RWF_NOWAIT == 0);
         let sum = Sum { failed: true, ..Sum::default() };
@@ -374,11 +371,6 @@ impl<T: Ticks> Meter<T> {
     /// Issued, and neither completed nor failed.
     pub(super) fn abandoned(&self) -> u64 {
         self.stats.abandoned()
-    }
-
-    /// Failures by operation and error number.
-    pub(super) fn errors(&self) -> &HashMap<(usize, i32), u64> {
-        &self.errors
     }
 
     /// The failure that left nothing to go on with.

@@ -24,13 +24,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         self.give_locks_back();
         self.tools.files.close_slots(&mut self.tools.backend);
         self.admission.shut(stopped_by);
-        let name_of = |state: usize| job.program.name_of(state).to_owned();
         let meter = &self.admission.meter;
-        let bad_blocks = self.tools.filler.take_bad_blocks();
         Ended {
             stopped_by,
-            errors: meter.errors().iter().map(|(&(state, errno), &n)| (name_of(state), errno, n)).collect(),
-            bad_blocks: bad_blocks.into_iter().map(|(state, blocks)| (name_of(state), blocks)).collect(),
             fatal: meter.fatal().map(|(why, errno)| (self.in_its_words(why), *errno)),
             abandoned: meter.abandoned(),
             report: self.report(),

@@ -2,14 +2,13 @@
 //! operation's issue or after its completion, so none of it is in a latency.
 
 use crate::backend::{Backend, Request, RequestKind};
-use crate::content::bad_blocks::{BadBlock, BadBlocks};
 use crate::content::fill::ContentFill;
+use crate::content::found::{Found, Place};
 use crate::content::generations::Generations;
 use crate::content::stamp::Stamper;
 use crate::files::fileset::FileSetState;
 use crate::job::JobShared;
 use crate::program::op::OpNode;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A file of a set.
@@ -27,8 +26,7 @@ pub(super) struct Stamps {
     sets: Vec<Option<(Arc<FileSetState>, Arc<Generations>)>>,
     stamper: Stamper,
     tickets: Vec<Ticket>,
-    /// By operation.
-    bad: BTreeMap<usize, BadBlocks>,
+    found: Arc<Found>,
 }
 
 /// A transfer in flight.
@@ -50,7 +48,7 @@ impl Stamps {
         let blocks = program.buffer_bytes / unit as usize + 2;
         let ticket = |_| Ticket { file: None, request: None, before: Vec::with_capacity(blocks) };
         let tickets = (0..queue_depth.max(1)).map(ticket).collect();
-        Some(Self { sets, stamper: Stamper::new(), tickets, bad: BTreeMap::new() })
+        Some(Self { sets, stamper: Stamper::new(), tickets, found: Arc::clone(job.found.as_ref()?) })
     }
 
     /// Before a transfer of a stamped file is issued: fill the buffer of a write, remember what a read may find. False if
@@ -101,18 +99,12 @@ impl Stamps {
         }
         let judge = state.judge(generations, self.stamper);
         let first = request.offset / unit;
-        let (before, bad) = (&ticket.before, &mut self.bad);
+        let (before, found) = (&ticket.before, &self.found);
         let buffer = &mut backend.buffer(slot, request.length)[..moved as usize];
         let at = |offset: u64| before[(offset / unit - first) as usize];
         judge.blocks(buffer, file.index, request.offset, at, |offset_bytes, kind| {
-            let path = state.path_of(file.index);
-            bad.entry(op.state).or_default().add(BadBlock { path, offset_bytes, kind });
+            found.add(op.state, kind, Place { set: file.set, file: file.index, offset_bytes });
         });
-    }
-
-    /// What reads have found, by the state of their operation.
-    pub(super) fn take_bad_blocks(&mut self) -> Vec<(usize, BadBlocks)> {
-        std::mem::take(&mut self.bad).into_iter().collect()
     }
 }
 

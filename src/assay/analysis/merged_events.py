@@ -63,6 +63,7 @@ def merged_events(
         msgspec.structs.replace(event, t_ns=t_ns, begun_ns=t_ns - event.t_ns + event.begun_ns)
         for _, t_ns, event in reported.all(events.Paused)
     ]
+    found += _went_wrong(reported.all(events.WentWrong))
     found += [
         msgspec.structs.replace(
             event,
@@ -263,9 +264,7 @@ def _of_phase(
         ),
         jobs=tuple(_jobs(every)),
         errors=tuple(_errors(every)),
-        corruption=tuple(
-            msgspec.structs.replace(bad, path=f"{name}:{bad.path}") for name, event in ended for bad in event.corruption
-        ),
+        corruption=tuple(_corruption(ended)),
     )
 
 
@@ -333,7 +332,27 @@ def _arrivals(values: Sequence[events.Arrivals | None]) -> events.Arrivals | Non
     )
 
 
-def _errors(ended: Sequence[events.PhaseFinished]) -> Iterator[events.ErrorCount]:
+def _went_wrong(reported: Sequence[_Reported[events.WentWrong]]) -> Iterator[events.WentWrong]:
+    """Give the last reports of all clients as one of each phase, which is all that is left of a phase that was cut."""
+    last: dict[int, dict[str, tuple[int, events.WentWrong]]] = {}
+    for client, t_ns, event in reported:
+        last.setdefault(event.phase_index, {})[client] = (t_ns, event)
+    for index, by_client in last.items():
+        yield events.WentWrong(
+            t_ns=max(t_ns for t_ns, _ in by_client.values()),
+            phase_index=index,
+            errors=tuple(_errors([event for _, event in by_client.values()])),
+            corruption=tuple(_corruption([(client, event) for client, (_, event) in by_client.items()])),
+        )
+
+
+def _corruption(ended: Iterable[tuple[str, events.WentWrong | events.PhaseFinished]]) -> Iterator[events.Corruption]:
+    for client, event in ended:
+        for bad in event.corruption:
+            yield msgspec.structs.replace(bad, path=f"{client}:{bad.path}")
+
+
+def _errors(ended: Sequence[events.WentWrong | events.PhaseFinished]) -> Iterator[events.ErrorCount]:
     counts: dict[tuple[str, str, int], int] = {}
     for event in ended:
         for error in event.errors:

@@ -48,6 +48,8 @@ class PhaseRecord:
     phase: Phase
     start_ns: int
     finished: events.PhaseFinished | None
+    found: events.WentWrong | events.PhaseFinished | None
+    """The last report of what went wrong."""
     grid: tuple[Span, ...]
     """The intervals of the phase in order."""
     tables: Tables
@@ -400,6 +402,9 @@ def _read_alone(run: RecordedRun, tables: Tables | None = None) -> RunRecord:
     )
 
 
+_REPORTS = (events.WentWrong, events.PhaseFinished)
+
+
 def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tables) -> PhaseRecord | None:
     grid = _grid(tables.intervals.by_name(index).values(), tables.host.of_phase(index))
     if not grid:
@@ -411,6 +416,7 @@ def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tab
         phase=plan.phases[index],
         start_ns=finished.start_ns if finished else started,
         finished=finished,
+        found=next((event for event in reversed(of_phase) if isinstance(event, _REPORTS)), None),
         grid=grid,
         tables=tables,
         residency=tuple(event for event in of_phase if isinstance(event, events.Residency)),

@@ -26,7 +26,7 @@ _CURE = (
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge what the reads of one operation found."""
-    found = case.record.finished.corruption if case.record.finished else ()
+    found = case.record.found.corruption if case.record.found else ()
     mine = (case.job.name, case.operation.name)
     return _findings([item for item in found if (item.job, item.operation) == mine], "Reads found")
 

@@ -15,7 +15,7 @@ def judge(case: Case) -> Iterable[Finding]:
         return ()
     kinds = [
         f"{_error_word(count.errno)} {count.count} times"
-        for count in (case.record.finished.errors if case.record.finished else ())
+        for count in (case.record.found.errors if case.record.found else ())
         if (count.job, count.operation) == (case.job.name, case.operation.name)
     ]
     text = f"{case.errors} of {case.errors + case.subject.rows.total('ops')} operations failed"

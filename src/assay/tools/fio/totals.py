@@ -201,7 +201,7 @@ def _error(run: RunRecord, members: Sequence[JobInstance], found: Sequence[_Part
     counts = [
         (error.count, error.errno)
         for part in found
-        for error in (part.phase.finished.errors if part.phase.finished else ())
+        for error in (part.phase.found.errors if part.phase.found else ())
         if error.job == part.member.name
     ]
     if counts:
