@@ -40,7 +40,7 @@ def is_as_made(big: Big, result: Result, clients: int = 1) -> None:
     assert result.steady.verdict is SteadyVerdict.STEADY
 
 
-@pytest.fixture(params=[997, 1 << 18], ids=["small parts", "usual parts"])
+@pytest.fixture(params=[pytest.param(997, marks=pytest.mark.long), 1 << 18], ids=["small parts", "usual parts"])
 def part_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Rows that are read at once: of a prime number of them, parts end within intervals and phases."""
     for module in (scan, phased_table):
@@ -206,6 +206,7 @@ def peak_bytes(path: Path, results: int) -> int:
     return int(found["kib"]) << 10
 
 
+@pytest.mark.long
 def test_four_times_as_many_clients_take_hardly_more_memory(tmp_path: Path) -> None:
     few, many = (Big(seconds=40, clients=clients, buckets=1000) for clients in (50, 200))
 
@@ -216,6 +217,7 @@ def test_four_times_as_many_clients_take_hardly_more_memory(tmp_path: Path) -> N
     assert large - small < 100 * MIB
 
 
+@pytest.mark.long
 def test_a_long_run_takes_less_memory_than_its_largest_table(tmp_path: Path) -> None:
     short, long = (Big(seconds=seconds, jobs=64, buckets=8) for seconds in (300, 5400))
 
@@ -228,6 +230,7 @@ def test_a_long_run_takes_less_memory_than_its_largest_table(tmp_path: Path) -> 
 # -- what is too large ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_is_the_same_in_every_interval_of_many_clients_is_no_forgery(tmp_path: Path) -> None:
     """A table that packs a hundred times better than one with chance in it."""
     bundle = opened(Big(seconds=40, clients=100, buckets=1000, is_even=True), tmp_path)

@@ -164,6 +164,7 @@ def a_worker(address: str) -> WorkerServer:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("to", ["leader", "worker"])
 @pytest.mark.parametrize("when", ["greeting", "asking"])
 def test_a_pickle_that_comes_in_is_not_read(tmp_path: Path, to: str, when: str) -> None:
@@ -195,6 +196,7 @@ def answers(folder: Path, when: str) -> Iterator[tuple[bytes, bytes]]:
         yield said if when == "greeting" else pack(msgpack.dumps(HANDSHAKE)), message(form, folder / form)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["greeting", "answering"])
 def test_a_pickle_in_an_answer_to_the_leader_is_not_read(tmp_path: Path, when: str) -> None:
     async def ask(leader: LeaderServer) -> None:
@@ -209,6 +211,7 @@ def test_a_pickle_in_an_answer_to_the_leader_is_not_read(tmp_path: Path, when: s
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["greeting", "answering"])
 def test_a_pickle_from_a_leader_is_not_read(tmp_path: Path, when: str) -> None:
     async def join(greeting: bytes, answer: bytes) -> None:

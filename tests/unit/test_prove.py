@@ -502,6 +502,7 @@ def stop_second_step(clone: Path, code: str, number: signal.Signals) -> str:
     return text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_step_undoes_what_it_made_and_has_no_record(clone: Path, number: signal.Signals) -> None:
     stop_second_step(clone, MAKES_A_FILE, number)
