@@ -4,6 +4,7 @@ use crate::error::{EngineError, Result};
 use crate::events::Control;
 use crate::job::{Ended, JobShared};
 use crate::plan::Plan;
+use crate::sys::process;
 use std::cell::Cell;
 use std::io;
 use std::io::BufRead;
@@ -205,7 +206,7 @@ pub fn listen_to_signals(stopper: Stopper) -> io::Result<()> {
         wait();
         stopper.stop();
         let number = wait();
-        std::process::exit(128 + number);
+        process::leave(128 + number);
     });
     listener.map(drop)
 }

@@ -199,8 +199,7 @@ fn pipe() -> io::Result<(File, File)> {
 /// The life of a child; no destructor or exit handler of the engine's runs in it.
 fn run_child(engine: u32, live: impl FnOnce()) -> ! {
     let ended_well = process::die_with(engine) && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();
-    // SAFETY: ends this process at once.
-    unsafe { libc::_exit(if ended_well { 0 } else { 101 }) }
+    process::leave(if ended_well { 0 } else { 101 })
 }
 
 fn attend(mut pipes: Vec<Pipe>, messages: &Sender<Message>) {

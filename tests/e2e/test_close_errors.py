@@ -2,13 +2,12 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from e2e.command import Assay, Measure
-from testbed.host import need_tools
+from testbed.host import need_strace
 
 LOAD = """
 name = "closed"
@@ -37,7 +36,7 @@ OPENED_EACH_TIME = 'loop = [{ op = "open", set = "data", slot = 0 }, { op = "wri
 def test_an_error_that_only_close_reports_makes_what_was_written_unusable(
     kind: str, job: str, measure: Measure, tmp_path: Path
 ) -> None:
-    _need_strace()
+    need_strace()
     directory = tmp_path / "target"
     directory.mkdir()
     load = LOAD.format(kind=kind, job=job)
@@ -56,7 +55,7 @@ def test_an_error_that_only_close_reports_makes_what_was_written_unusable(
 
 @pytest.mark.parametrize("layout", ['allocate = "write"', 'allocate = "fallocate"'])
 def test_data_whose_close_fails_is_not_laid_out(layout: str, assay: Assay, measure: Measure, tmp_path: Path) -> None:
-    _need_strace()
+    need_strace()
     directory = tmp_path / "target"
     directory.mkdir()
     load = LOAD.format(kind="thread", job=STAYS_OPEN).replace("keep = true", f"keep = true\n{layout}")
@@ -72,7 +71,7 @@ def test_data_whose_close_fails_is_not_laid_out(layout: str, assay: Assay, measu
 
 
 def test_a_close_that_takes_longer_than_the_operations_is_named(measure: Measure, tmp_path: Path) -> None:
-    _need_strace()
+    need_strace()
     directory = tmp_path / "target"
     directory.mkdir()
     load = LOAD.format(kind="thread", job=STAYS_OPEN).replace("workers = 2", "workers = 1")
@@ -86,12 +85,6 @@ def test_a_close_that_takes_longer_than_the_operations_is_named(measure: Measure
     assert took_s >= 1.5
     assert 0 < worked_s < took_s
     assert finding["severity"] == "weak"
-
-
-def _need_strace() -> None:
-    need_tools("strace")
-    if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("strace may not trace here")
 
 
 def _refusing(directory: Path, folder: Path) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from assay.running.engine import find_engine
 from e2e.command import need_command
 from e2e.processes import WAIT_S
 from e2e.random_loads import a_load
+from testbed.host import need_strace, wait_until
 
 STOPS = int(os.environ.get("ASSAY_STOPS", "40"))
 ONCE_DEAF = (49,)
@@ -108,6 +109,52 @@ def stop_at_a_moment(rng: random.Random, plan: bytes, stream: Path) -> bool:
             engine.wait()
         if engine.stdin is not None:
             engine.stdin.close()
+
+
+STUCK = """
+name = "stuck"
+sample_interval = "100ms"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "stuck"
+seconds = "1000s"
+[[phase.job]]
+backend = "stdio"
+loop = [{ op = "write", set = "data", access = "sequential", size = "100B" }, { op = "getxattr", set = "data" }]
+"""
+
+
+def test_a_second_stop_writes_nothing_that_the_c_library_holds(tmp_path: Path) -> None:
+    """Its threads have files of their own: in the table of another the same number can be any file."""
+    need_strace()
+    directory, trace = tmp_path / "target", tmp_path / "trace"
+    directory.mkdir()
+    trace.touch()
+    calls = "trace=write,rt_sigtimedwait,getxattr,lgetxattr,fgetxattr,exit_group"
+    hang = "inject=getxattr,lgetxattr,fgetxattr:delay_enter=120000000"
+    words = ("strace", "-f", "-qq", "-o", trace, "-e", calls, "-e", hang, find_engine())
+    engine = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+    assert engine.stdin is not None
+    try:
+        engine.stdin.write(plan_of(STUCK, directory) + b"\n" + msgspec.json.encode(events.StartWhenReady()) + b"\n")
+        engine.stdin.flush()
+        wait_until(lambda: "getxattr(" in trace.read_text(), "a call that hangs", WAIT_S)
+        before = trace.read_text()
+        (traced,) = (int(pid) for pid in Path(f"/proc/{engine.pid}/task/{engine.pid}/children").read_text().split())
+        os.kill(traced, signal.SIGTERM)
+        wait_until(lambda: trace.read_text().count("SIGTERM") > before.count("SIGTERM"), "the first stop", WAIT_S)
+        os.kill(traced, signal.SIGTERM)
+        wait_until(lambda: "exit_group(" in trace.read_text(), "the end", WAIT_S)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(engine.pid, signal.SIGKILL)
+        engine.wait()
+        engine.stdin.close()
+
+    written = [line for line in trace.read_text()[len(before) :].splitlines() if " write(" in line]
+    assert all("write(1," in line for line in written), written
 
 
 @pytest.fixture

@@ -33,6 +33,13 @@ def need_tools(*names: str) -> None:
         pytest.skip(f"needs {', '.join(absent)}; .ci/run lists the packages")
 
 
+def need_strace() -> None:
+    """Skip the test unless strace is there and may trace."""
+    need_tools("strace")
+    if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("strace may not trace here")
+
+
 def need_filesystem(kind: str) -> None:
     """Skip the test unless the kernel knows the file system."""
     known = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}

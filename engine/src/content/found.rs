@@ -1,4 +1,4 @@
-//! Bad blocks that the workers of a job find, threads or processes: counted as they are found, for the observer to read.
+//! Bad blocks that the workers of a job find: counted as they are found, for the observer to read.
 
 use super::bad_blocks::MOST_NAMED;
 use crate::events::CorruptionKind;
@@ -42,7 +42,7 @@ pub struct Count {
 /// A block as it is shared.
 #[derive(Debug)]
 struct Row {
-    /// Of a count: how many; of a named block: 1.
+    /// How many; of a named block nothing.
     blocks: AtomicU64,
     /// Whether what follows is there.
     is_known: AtomicU64,
