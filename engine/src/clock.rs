@@ -107,7 +107,7 @@ pub fn read_ns(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A clock that stands still until it is asked to go on: it sleeps in no time, exactly as long as it is asked to.
+/// A clock that moves only when it is asked to: it sleeps in no time, exactly as long as it is asked to.
 #[cfg(test)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StillClock(std::rc::Rc<std::cell::Cell<u64>>);

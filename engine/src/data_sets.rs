@@ -164,7 +164,7 @@ impl<'a> DataSets<'a> {
         }
     }
 
-    /// Say that data could not be removed, and what removes it.
+    /// Report that data could not be removed, and what removes it.
     fn left_behind(&self, folder: &Path, error: &EngineError) {
         let shown = folder.display();
         let text = if error.errno() == Some(libc::ENOENT) {
@@ -177,7 +177,7 @@ impl<'a> DataSets<'a> {
         self.emitter.warn(None, WarningId::DataLeftBehind, text);
     }
 
-    /// Lay a set out, or take over one that is there, and say which.
+    /// Lay a set out, or take over one that is there, and report which.
     pub fn prepare_set(&mut self, set: usize) -> Result<()> {
         let name = self.plan.file_sets[set].name.clone();
         let report = self.emitter.reporter(format!("laying out file set '{name}'"));

@@ -65,7 +65,7 @@ impl Emitter {
         }
     }
 
-    /// Say that something can move the numbers.
+    /// Report that something can move the numbers.
     pub fn warn(&self, phase_index: Option<u32>, warning: WarningId, text: impl Into<String>) {
         self.emit(&Event::Warning {
             t_ns: self.now_ns(),
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-    /// Takes so many writes, then is full, then has room again.
+    /// Takes `full_at` writes, then is full, then has room again.
     struct Full {
         writes: Arc<AtomicUsize>,
         full_at: usize,

@@ -59,7 +59,7 @@ impl Counter {
 }
 
 /// Latencies of one operation of one worker. It lives in shared memory, of whose zero pages only those that are written
-/// become resident. What every value changes stands in front, beside the counters that its owner has before it: after a
+/// become resident. What every value changes is in front, beside the counters that its owner has before it: after a
 /// system call little of either is in a cache, and one line less to wait for is what recording costs.
 #[derive(Debug)]
 #[repr(C)]

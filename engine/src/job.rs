@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 pub struct StopFlags {
     /// To stop, in the middle of a long operation too.
     pub stop: AtomicBool,
-    /// That their time is up, whatever their rules say: what was begun is done.
+    /// That their time is up, whatever their rules are: what was begun is done.
     pub time_is_up: AtomicBool,
 }
 
@@ -120,6 +120,6 @@ pub struct Ended {
     pub fatal: Option<(String, i32)>,
     /// Operations given up without a result.
     pub abandoned: u64,
-    /// What its backend has to say.
+    /// What its backend and its programs report.
     pub report: Report,
 }

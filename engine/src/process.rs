@@ -1,10 +1,10 @@
 //! Workers as processes: forked from the engine, heard through a pipe, gone with it.
 //!
 //! A child is a fork of the main thread and runs one worker. What it counts lies in shared memory ([`crate::shared`]); what
-//! it has to say (ready, failed, done, lost) goes through a pipe of its own, one line of JSON each. One thread attends to all the
-//! pipes. A pipe that ends without "done" means that the process is dead: the attendant looks how, without reaping it, so that
-//! the sampler can still read its clocks. Children are reaped by the main thread, after the last sample. The kernel
-//! kills them when the engine dies (PR_SET_PDEATHSIG).
+//! it reports (ready, failed, done, lost) goes through a pipe of its own, one line of JSON each. One thread attends to
+//! all the pipes. A pipe that ends without "done" means that the process is dead: the attendant looks how, without
+//! reaping it, so that the sampler can still read its clocks. Children are reaped by the main thread, after the last
+//! sample. The kernel kills them when the engine dies (PR_SET_PDEATHSIG).
 
 use crate::control::Message;
 use crate::error::{EngineError, Result};
@@ -36,7 +36,7 @@ impl Reporter {
         }
     }
 
-    /// Say it. Nobody listens any more when the phase is given up; then there is nobody to report to.
+    /// Send it. Nobody listens any more when the phase is given up; then there is nobody to report to.
     pub fn send(&mut self, message: Message) {
         match self {
             Self::Thread(sender) => _ = sender.send(message),
@@ -135,7 +135,7 @@ impl Processes {
         }
     }
 
-    /// Pass on what the children say, until the last has gone.
+    /// Pass on what the children report, until the last has gone.
     ///
     /// # Errors
     ///

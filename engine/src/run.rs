@@ -73,7 +73,7 @@ pub fn run(
     }
 }
 
-/// Say what went wrong, if anything did.
+/// Describe what went wrong, if anything did.
 fn conclude(emitter: &Emitter, result: Result<Outcome>) -> Outcome {
     match result {
         Ok(outcome) => outcome,
@@ -127,7 +127,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         .collect()
 }
 
-/// Let a refusal say which phase and job it is about, for whoever looks the line up.
+/// Add the phase and the job to a Plan error, for whoever looks the line up.
 fn in_its_place(error: EngineError, phase: &Phase, job: &Job) -> EngineError {
     match error {
         EngineError::Plan(text) if text.starts_with("job '") => {
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
         phase::run(&mut around, index, phase, programs)
     }
 
-    /// Say how much of some sets is in the page cache, by a sample of their files. What was `seen` at the end of the phase
+    /// Return how much of some sets is in the page cache, by a sample of their files. What was `seen` at the end of the phase
     /// before is reported again: a look goes over every page, and nothing was done since.
     fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize], seen: &mut Seen) {
         for &set in sets {

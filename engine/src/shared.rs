@@ -47,7 +47,7 @@ fn map(bytes: usize) -> io::Result<Arc<Mapping>> {
     Mapping::new(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE, None).map(Arc::new)
 }
 
-/// The next `bytes` of a chunk; None when it has no room for them. How far it is used stands in itself, so that a forked
+/// The next `bytes` of a chunk; None when it has no room for them. How far it is used is in the chunk, so that a forked
 /// process and its parent never hand out the same bytes.
 fn hand_out(chunk: &Mapping, bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: a chunk begins with this number, and with nothing else in its first `ALIGN_BYTES`; zero is valid.

@@ -44,7 +44,7 @@ pub struct Spawner {
     text: Vec<u8>,
     begins: Vec<usize>,
     arguments: Vec<*const c_char>,
-    /// By operation: what the first program that failed had to say.
+    /// By operation: the first line that the first program that failed printed.
     first_words: BTreeMap<String, String>,
 }
 
@@ -158,7 +158,7 @@ impl Spawner {
         }
     }
 
-    /// Remember what a program that failed had to say, if it is the operation's first.
+    /// Keep the first line that a program that failed printed, if it is the operation's first such program.
     pub fn keep_words(&mut self, operation: &str) {
         if !self.first_words.contains_key(operation) {
             let mut line = [0; LINE_BYTES];
@@ -169,7 +169,7 @@ impl Spawner {
         }
     }
 
-    /// What the operation's first program that failed had to say; None: nothing.
+    /// The first line that the operation's first program that failed printed; None: there is none.
     pub fn words_of(&self, operation: &str) -> Option<&str> {
         self.first_words.get(operation).map(String::as_str).filter(|words| !words.is_empty())
     }

@@ -24,7 +24,7 @@ pub const LOOK_NS: u64 = 250_000_000;
 /// The stalls of one phase.
 pub struct Stalls {
     after_ns: u64,
-    /// Until then the client may have stood still: what seems to hang may have been held up by that.
+    /// Until then the client may have been paused: what seems to hang may have been held up by that.
     excused_ns: u64,
     /// By worker: since when it is stalled.
     since_ns: Vec<Option<u64>>,
@@ -36,12 +36,12 @@ impl Stalls {
         Self { after_ns: LEAST_NS.max(2 * sample_interval_ns), excused_ns: 0, since_ns: vec![None; workers] }
     }
 
-    /// The client stood still until `now_ns`: stalls that nobody has noticed yet count from here.
+    /// The client was paused until `now_ns`: stalls that nobody has noticed yet count from here.
     pub fn excuse_until(&mut self, now_ns: u64) {
         self.excused_ns = now_ns;
     }
 
-    /// Look at all workers; say what began and what is over.
+    /// Look at all workers; report what began and what is over.
     pub fn look(&mut self, emitter: &Emitter, phase_index: u32, jobs: &[ObservedJob], workers: &[Observed]) {
         let now = emitter.now_ns();
         for (position, job) in jobs.iter().enumerate() {

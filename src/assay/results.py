@@ -109,7 +109,7 @@ class Steady(Part, kw_only=True):
     trend: float | None
     """Share by which the rate rises or falls over the window."""
     period_s: float | None
-    """The rate repeats itself after so long."""
+    """Time after which the rate repeats itself."""
 
 
 class Estimate(Part, kw_only=True):

@@ -35,7 +35,7 @@ pub struct Abilities {
     pub has_queue: bool,
     /// Whether data goes past the page cache.
     pub direct: DirectIo,
-    /// Whether sync, dsync and append of opened files do what they say.
+    /// Whether sync, dsync and append of opened files take effect.
     pub has_open_flags: bool,
     /// Whether its calls have dsync, nowait, high_priority and vectors.
     pub has_call_flags: bool,

@@ -74,7 +74,7 @@ pub struct Completion {
 /// How long to wait for what has been submitted, and how much of it to take.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
-    /// Come back when so many are done; as many are in flight.
+    /// Come back when this many are done. At least this many are in flight.
     pub at_least: usize,
     /// Take no more of them.
     pub at_most: usize,

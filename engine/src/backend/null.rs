@@ -1,8 +1,8 @@
 //! Storage of known behaviour, in memory: what every loop counts is tested on it, to the nanosecond where the clock is one
-//! that stands still until it is asked to go on. No Plan reaches it.
+//! that moves only when it is asked to. No Plan reaches it.
 //!
-//! Names and sizes are kept, data is not: reads give zeroes. A transfer takes what [`NullModel`] say, and so does a call on a
-//! name; each is carried out when it begins, and is done when its time has passed.
+//! Names and sizes are kept, data is not: reads give zeroes. [`NullModel`] sets the time that a transfer, or a call on
+//! a name, takes. Each is carried out when it begins, and is done when its time has passed.
 
 use super::store::{At, Handle, Lock, Store};
 use super::{Backend, Completion, Request, RequestKind, Wait, listing, piece_by_piece};
@@ -27,11 +27,11 @@ pub(crate) struct NullModel {
     pub(crate) width: usize,
     /// Nothing begins in this time.
     pub(crate) stall: Range<u64>,
-    /// Of so many requests, the last fails with this error number.
+    /// Every N-th request fails: N, and the error number.
     pub(crate) failing: Option<(usize, i32)>,
-    /// Of so many transfers, the last moves half of what was asked for.
+    /// Every N-th request, if it is a transfer, moves half of what was asked for.
     pub(crate) short: Option<usize>,
-    /// So many requests come, and nothing can be waited for any more.
+    /// After this many requests, nothing can be waited for any more.
     pub(crate) breaks_after: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Null<T> {
     /// Begun: when each is done.
     in_hand: Vec<(u64, Completion)>,
     carried_out: Rc<RefCell<Vec<Carried>>>,
-    /// What happens when so many requests have come.
+    /// What happens when this many requests have come.
     then: Option<(usize, Box<dyn Fn()>)>,
 }
 
@@ -120,7 +120,7 @@ impl<T: Ticks> Null<T> {
         self.sizes.len() - 1
     }
 
-    /// Have something happen when so many requests have come, while the last of them is carried out.
+    /// Call `then` when this many requests have come, while the last of them is carried out.
     pub(crate) fn when(&mut self, requests: usize, then: impl Fn() + 'static) {
         self.then = Some((requests, Box::new(then)));
     }

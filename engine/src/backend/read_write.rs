@@ -1,5 +1,5 @@
-//! read(2) and write(2) at a file's own position, with lseek(2) where the next transfer is elsewhere: the calls of programs
-//! that keep no offsets themselves, as most classic benchmarks do.
+//! read(2) and write(2) at a file's own position, with lseek(2) where the next transfer is at another: the calls of
+//! programs that keep no offsets themselves, as most classic benchmarks do.
 
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
@@ -45,7 +45,7 @@ impl ReadWrite {
 }
 
 impl Position {
-    /// Seek, if the file is elsewhere. An error is a positive errno.
+    /// Seek, if the file is at another position. An error is a positive errno.
     #[inline]
     fn go_to(&self, request: Request) -> Result<(), i64> {
         // O_APPEND finds the end by itself.
@@ -77,7 +77,7 @@ fn flush(request: Request) -> i64 {
     } as isize)
 }
 
-/// One call where the file stands: bytes or a negative errno.
+/// One call at the file's own position: bytes or a negative errno.
 ///
 /// # Safety
 ///
@@ -168,7 +168,7 @@ impl Backend for ReadWrite {
         result
     }
 
-    /// One call: what else there is to know of the file stands in the flags.
+    /// One call: a file that was just opened is at 0, and the flags show whether it appends.
     fn open_file(&mut self, path: At<'_>, flags: i32) -> Result<Handle, i64> {
         let file = self.open(path, flags)?;
         self.files.insert(file, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });

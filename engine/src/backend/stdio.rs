@@ -268,7 +268,7 @@ impl Stream {
         if result < 0 { result } else { moved as i64 }
     }
 
-    /// Seek, if the stream is elsewhere or the direction changes. An error is a positive errno.
+    /// Seek, if the stream is at another offset or the direction changes. An error is a positive errno.
     fn go_to(&mut self, offset: u64, kind: RequestKind) -> Result<(), i64> {
         let turned = self.last.is_some_and(|last| last != kind);
         self.last = Some(kind);

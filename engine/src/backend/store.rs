@@ -64,7 +64,7 @@ pub trait Store {
     /// Remove a file's name.
     fn unlink(&mut self, path: At<'_>) -> i64;
 
-    /// Let [`Handle::HERE`] be `folder` for the calling thread alone, and say whether it is.
+    /// Make `folder` the [`Handle::HERE`] of the calling thread alone, and return whether it is.
     fn work_in(&mut self, folder: BorrowedFd<'_>) -> bool {
         false
     }
@@ -165,7 +165,7 @@ pub trait Store {
         UNSUPPORTED
     }
 
-    /// Say what use will be made of a range of an open file. A length of 0 is the rest of the file.
+    /// Describe what use will be made of a range of an open file. A length of 0 is the rest of the file.
     fn advise(&mut self, file: Handle, advice: Advice, offset: u64, length: u64) -> i64 {
         UNSUPPORTED
     }

@@ -1,4 +1,4 @@
-//! What does a target's URI say?
+//! Parse a target's URI into its store and the path in it.
 
 use crate::error::{EngineError, Result};
 use std::ffi::OsString;

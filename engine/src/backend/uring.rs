@@ -178,7 +178,7 @@ impl Uring {
         self.in_flight -= count;
     }
 
-    /// Show the queue to the kernel and wait for so many completions.
+    /// Show the queue to the kernel and wait for `at_least` completions.
     #[inline]
     fn enter(&mut self, at_least: usize) -> io::Result<()> {
         self.push()?;

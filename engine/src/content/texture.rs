@@ -2,8 +2,8 @@
 //!
 //! Each unit of 256 bytes begins with bytes that nothing can compress and ends with a word that repeats, so that a
 //! compressor finds the same mixture in any piece of any size, as in records with filled fields, and not a random head
-//! before an empty tail. A unit's repeats cost a compressor about three bytes to say (sequence, lengths and distance of
-//! zstd at level 3, measured); so many incompressible ones are left out.
+//! before an empty tail. A unit's repeats cost a compressor about three bytes (sequence, lengths and distance of
+//! zstd at level 3, measured); that many incompressible ones are left out.
 
 use crate::content::BLOCK_BYTES;
 use crate::error::{EngineError, Result};
@@ -13,7 +13,7 @@ const UNITS: usize = BLOCK_BYTES / UNIT_BYTES;
 const WORD: [u8; 8] = *b" assay  ";
 const FILLER: [u8; UNIT_BYTES] = filler();
 const COST_OF_REPEATS_BYTES: f64 = 3.0;
-/// Beyond this, what a compressor needs to say anything at all outweighs the content.
+/// Beyond this, the fixed overhead of a compressor outweighs the content.
 const LARGEST_RATIO: f64 = 10.0;
 
 const fn filler() -> [u8; UNIT_BYTES] {

@@ -32,7 +32,7 @@ impl Answerer {
     }
 }
 
-/// Read the key, open a socket at `address`, say its address and port as a line of JSON, and answer until the input ends.
+/// Read the key, open a socket at `address`, print its address and port as JSON, and answer until the input ends.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The side that asks: so many exchanges, one after the other, each with a deadline. What is lost is asked no more.
+//! The side that asks: a number of exchanges, one after the other, each with a deadline. What is lost is asked no more.
 
 use super::datagram;
 use super::datagram::LENGTH;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const MOST_EXCHANGES: u32 = 10_000;
 /// For an answer, while none has come.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// Afterwards so many times the shortest round trip, and this at least.
+/// Afterwards this many times the shortest round trip, and at least [`LEAST_WAIT`].
 const ROUND_TRIPS: u32 = 10;
 const LEAST_WAIT: Duration = Duration::from_millis(50);
 /// With no answer at all nobody is there.
@@ -55,7 +55,7 @@ pub fn ask_by_address(address: &str, count: &str, key: &Key) -> Result<Asked, Re
     }
 }
 
-/// Ask an echo for its time so often.
+/// Ask an echo for its time, `count` times at most.
 ///
 /// # Errors
 ///

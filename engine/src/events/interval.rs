@@ -50,7 +50,7 @@ pub struct OperationInterval {
     pub response: Option<Buckets>,
 }
 
-/// Sparse histogram: counts by bucket index; `histogram.rs` says what values an index stands for.
+/// Sparse histogram: counts by bucket index; `histogram.rs` defines the values of an index.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buckets {

@@ -103,7 +103,7 @@ pub enum Event {
         bytes: u64,
         /// Whether it was known how often each block had been written; without, no block is called stale.
         generations_known: bool,
-        /// Share of its pages that were in memory all the same when they were looked at; None: the kernel does not say.
+        /// Share of its pages that were in memory all the same when looked at; None: the kernel does not report it.
         resident_share: Option<f64>,
         /// Blocks that are not what was written; `operation` is `verify`, `job` is empty.
         corruption: Vec<Corruption>,
@@ -167,7 +167,7 @@ pub enum Event {
         t_ns: u64,
         /// Phase.
         phase_index: u32,
-        /// When it was last seen at work. This clock stands still while a machine is suspended.
+        /// When it was last seen at work. This clock does not run while a machine is suspended.
         begun_ns: u64,
         /// For how long at least; waits for a busy CPU are not in it.
         paused_ns: u64,

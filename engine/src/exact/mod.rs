@@ -1,5 +1,5 @@
-//! What workers count, on storage of known behaviour and a clock that stands still: every number is what it must be, to the
-//! nanosecond and the byte.
+//! What workers count, on storage of known behaviour and a clock that moves only when asked to: every number is what it
+//! must be, to the nanosecond and the byte.
 
 mod failures;
 mod limits;
@@ -77,7 +77,7 @@ impl Trial {
         Self { job, set: set(4, 1.0, 65_536.0), model }
     }
 
-    /// With so many requests in flight.
+    /// With `depth` requests in flight.
     fn queued(mut self, depth: u32) -> Self {
         self.job.queue_depth = depth;
         self.job.backend = Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse };
@@ -94,12 +94,12 @@ impl Trial {
         self.run_one(&self.shared(), 0, prepare)
     }
 
-    /// Run its first worker, which is asked to stop while so many requests have come.
+    /// Run its first worker, and ask it to stop when this many requests have come.
     fn run_stopped_at(&self, requests: usize) -> Outcome {
         self.run_with_flag_at(requests, |flags| &flags.stop)
     }
 
-    /// Run its first worker, which receives a flag while so many requests are in flight.
+    /// Run its first worker, and set a flag for it when this many requests have come.
     fn run_with_flag_at(&self, requests: usize, order: fn(&StopFlags) -> &AtomicBool) -> Outcome {
         let shared = self.shared();
         let job = Arc::clone(&shared);

@@ -1,4 +1,4 @@
-//! Workers that are asked to stop, or whose storage is gone: what they do not do, and what they say of what they had begun.
+//! Workers that are asked to stop, or whose storage is gone: what they do not do, and how they count what was begun.
 
 use super::plans::{act, job, on_set, op_on};
 use super::{MS, NullModel, Outcome, Trial, buckets, ops, own, taking};

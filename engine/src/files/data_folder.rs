@@ -219,7 +219,7 @@ impl DataFolder {
             (self.is_locked, self.is_held) = (true, true);
             return Ok(Some(self));
         }
-        // Whoever it is may have the lock alone for a moment, to say which run it is of.
+        // Let the other holder have the lock alone for a moment, to write which run it is of.
         if turn + 1 < JOINING_TURNS {
             let _ = posix::unlock(file.as_fd());
             std::thread::sleep(JOINING_WAIT);
@@ -392,8 +392,8 @@ impl Drop for DataFolder {
     }
 }
 
-/// Look whose a folder is, and open its lock file, and say whether it is new; `None` when the folder, or a run that was in it,
-/// has just gone.
+/// Check whose a folder is, open its lock file, and return whether that is new; `None` when the folder, or a run that
+/// was in it, has just gone.
 fn look_and_open(
     parent: BorrowedFd<'_>,
     folder: BorrowedFd<'_>,
@@ -429,7 +429,7 @@ fn open_parent(directory: &Path) -> Result<OwnedFd> {
     opened.map(OwnedFd::from).map_err(failed)
 }
 
-/// Make and open the folder, and say whether it is new; `None` when another run removed it in between.
+/// Make and open the folder, and return whether it is new; `None` when another run removed it in between.
 fn open_folder(parent: BorrowedFd<'_>, path: &Path) -> Result<Option<(OwnedFd, bool)>> {
     let is_new = match posix::make_directory_at(parent, FOLDER_NAME) {
         Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(EngineError::io("create", path, error)),
@@ -465,7 +465,8 @@ enum Told {
     Foreign,
 }
 
-/// Open the lock file of a folder, or make it, and say which; `None` when the folder, or a run that was in it, has just gone.
+/// Open the lock file of a folder, or make it, and return whether it is new; `None` when the folder, or a run that
+/// was in it, has just gone.
 fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io::Result<Option<(File, bool)>> {
     let there = posix::open_beneath(folder, LOCK_NAME, libc::O_RDWR | libc::O_NONBLOCK, 0);
     let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);

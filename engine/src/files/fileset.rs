@@ -5,7 +5,7 @@
 //! Names are a ring: index `i` has the name, place and laid-out size of `i modulo files`. At no time more than `files`
 //! indices exist, so a name is free again once its file was deleted, and loads that create, rename or link can run for
 //! as long as they delete too. What is in a file follows it: a file that was renamed or linked keeps its length and
-//! its bytes, whatever its new name stands for.
+//! its bytes, whatever the rules give for its new name.
 
 use crate::content::generations::{Generations, OfSet, Sizes};
 use crate::content::judge::Judge;

@@ -36,7 +36,7 @@ struct Ends {
 unsafe impl Shareable for Ends {}
 
 impl IndexQueue {
-    /// An empty one, with room for so many.
+    /// An empty one, with room for `most` numbers.
     ///
     /// # Errors
     ///

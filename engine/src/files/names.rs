@@ -31,7 +31,7 @@ pub struct PathBuffer {
     bytes: Vec<u8>,
     /// What its first bytes are.
     directory: Option<Directory>,
-    /// The open folder that stands for the first `known_bytes`.
+    /// The open folder that the first `known_bytes` lead to.
     folder: Handle,
     known_bytes: usize,
     /// Whether that is the working directory, which all paths lie in.

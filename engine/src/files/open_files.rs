@@ -119,7 +119,7 @@ fn direct_refused(
     }))
 }
 
-/// Alignment that the file system asks of offsets and sizes, by statx(2) (Linux 6.1); 512 where it does not say.
+/// Alignment that the file system asks of offsets and sizes, by statx(2) (Linux 6.1); 512 where it reports none.
 fn direct_alignment(fd: RawFd) -> u64 {
     let mut answer = std::mem::MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.

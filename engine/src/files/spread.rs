@@ -1,6 +1,6 @@
 //! Which directory holds which file: blocks of neighbouring indices over numbered leaves.
 //!
-//! A flat set is one leaf at depth 0; so many files per directory is depth 1; a tree has `width^depth` leaves. Leaves
+//! A flat set is one leaf at depth 0; `per_directory` is depth 1; a tree has `width^depth` leaves. Leaves
 //! get equal blocks of indices, the first ones one more where the division leaves a rest.
 
 use crate::error::{EngineError, Result};

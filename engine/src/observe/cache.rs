@@ -305,7 +305,7 @@ mod tests {
 
         let seen = residency_by(Method::Mincore, &mut [looked(PathBuf::from("/etc/passwd"))].into_iter());
 
-        // Root is capable as an owner; for others the kernel would say "all resident".
+        // Root is capable as an owner; for others the kernel would report "all resident".
         assert_eq!(seen.map_err(|error| error.kind()).err(), (!root).then_some(io::ErrorKind::PermissionDenied));
     }
 

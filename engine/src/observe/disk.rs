@@ -13,7 +13,7 @@ use std::collections::HashMap;
 const SECTOR_BYTES: f64 = 512.0;
 const NS_PER_MS: f64 = 1e6;
 const COLUMNS: usize = 17;
-/// Columns after the device name: which, what, and the unit. Merges (1, 5, 12) say nothing here.
+/// Columns after the device name: which, what, and the unit. Merges (1, 5, 12) are left out.
 const FIELDS: [(usize, &str, f64); 14] = [
     (0, "reads", 1.0),
     (2, "read_bytes", SECTOR_BYTES),

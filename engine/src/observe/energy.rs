@@ -67,7 +67,7 @@ impl Zone {
         Some(Self { instance: instance(powercap, name)?, counter, range_uj, last_uj, total_uj: last_uj })
     }
 
-    /// Go on to what the counter stands at.
+    /// Go on to the current value of the counter.
     fn advance(&mut self, now_uj: u64) {
         // Lower than before: it came to its end in between and began at 0.
         let grown = now_uj.checked_sub(self.last_uj);
@@ -116,7 +116,7 @@ mod tests {
         powercap
     }
 
-    /// What the counter of a zone stands at from now on, in the file that is open.
+    /// Set the counter of a zone, in the file that is open.
     fn set(powercap: &TempDir, zone: &str, energy_uj: u64) {
         let path = powercap.path().join(zone).join("energy_uj");
         let mut file = OpenOptions::new().write(true).truncate(true).open(path).unwrap();

@@ -1,8 +1,8 @@
-//! What does the host say at this tick?
+//! Read the state of the host at each tick.
 //!
 //! [`HostObserver`] reads the counters of the whole machine, [`task::TaskObserver`] those of one worker, [`cache`] how
-//! much of the data is in memory, [`pauses`] whether the client stood still, [`capabilities`] what kernel and privileges allow,
-//! [`delay_accounting`] holds a switch of the kernel on, [`facts`] who and where we are.
+//! much of the data is in memory, [`pauses`] whether the client was paused, [`capabilities`] what kernel and privileges
+//! allow, [`delay_accounting`] holds a switch of the kernel on, [`facts`] who and where we are.
 //!
 //! Every source is a text file of /proc or /sys that stays open and is read again from its start. A file that is not
 //! there, or that may not be read, leaves its source out: a container or an old kernel is no error. Totals are passed on

@@ -8,8 +8,8 @@
 //! waiting for one (schedstat), is no pause: a busy machine is late too. The rest nobody but a pause took.
 //!
 //! Limits: a pause that falls into the work of the main thread between two sleeps is not seen, nor one in which all clocks
-//! of a virtual machine stood still. Where the kernel has no schedstat, a wait for the CPU of more than [`LEAST_NS`] looks
-//! like one.
+//! of a virtual machine were stopped. Where the kernel has no schedstat, a wait for the CPU of more than [`LEAST_NS`]
+//! looks like one.
 
 use super::procfile::ProcFile;
 use super::task::{SCHEDSTAT_COUNTS, thread_cpu_ns};
@@ -24,7 +24,7 @@ pub struct Pauses {
     begun: Reading,
 }
 
-/// What the clocks say.
+/// What the clocks show.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reading {
     /// CLOCK_BOOTTIME.
@@ -47,7 +47,7 @@ impl Pauses {
         self.begun = self.read();
     }
 
-    /// How long the thread stood still since `begin`, beside the `asked_ns` that it wanted to sleep; None: not worth a word.
+    /// How long the thread was paused since `begin`, beside its sleep of `asked_ns`; None: too short to report.
     pub fn since_begin(&self, asked_ns: u64) -> Option<u64> {
         if read_ns(libc::CLOCK_BOOTTIME).saturating_sub(self.begun.boot_ns) < asked_ns + LEAST_NS {
             return None;

@@ -1,8 +1,8 @@
 //! Who waited for what? Source `pressure`, instances `cpu`, `io`, `memory`.
 //!
 //! Pressure stall information of the whole system: running totals of the time in which some task, or every task that
-//! could run, stood still for want of the resource (kernel: Documentation/accounting/psi.rst). Absent where the kernel was
-//! built or booted without it (`psi=1`).
+//! could run, was stopped for want of the resource (kernel: Documentation/accounting/psi.rst). Absent where the kernel
+//! was built or booted without it (`psi=1`).
 
 use super::procfile::ProcFile;
 use crate::events::HostSample;

@@ -17,7 +17,7 @@ impl ProcFile {
         File::open(path).ok().map(Self)
     }
 
-    /// The whole text as of now, in `buffer`, which grows as needed; None when the kernel has nothing to say any more.
+    /// The whole text as of now, in `buffer`, which grows as needed; None when it cannot be read any more.
     ///
     /// Reads until the end: the kernel hands long tables out in pieces of about a page.
     pub fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> Option<Cow<'a, str>> {

@@ -1,9 +1,10 @@
 //! What did other programs write meanwhile? Source `programs`: an instance for each name of a program that wrote, at most
 //! [`MOST_NAMES`] of them, and one without a name for all together.
 //!
-//! What a device wrote does not say for whom. Each process's own count does: `write_bytes` of /proc/PID/io has what it wrote
-//! past the page cache, and what it made dirty in it, on whatever block device. Left out are the engine and its children, the
-//! threads of the kernel, which do the load's own work, and those who started the engine: they keep its record, or wait.
+//! What a device wrote does not show for whom. Each process's own count does: `write_bytes` of /proc/PID/io has what it
+//! wrote past the page cache, and what it made dirty in it, on whatever block device. Left out are the engine and its
+//! children, the threads of the kernel, which do the load's own work, and those who started the engine: they keep its
+//! record, or wait.
 //!
 //! Of a process that may not be looked at, its CPU time is known (/proc/PID/stat): `hidden_cpu_ns` adds it up. One that ran
 //! for no time wrote nothing.

@@ -3,8 +3,8 @@
 //! On-CPU time comes from the thread's own CPU clock, run delay from /proc/self/task/T/schedstat, user, system and
 //! block delay from .../stat (fields 14, 15, 42), system calls that read or wrote from .../io.
 //!
-//! Resolution, measured on Linux 6.18 with CONFIG_HZ=250 and a thread that spins on another CPU: schedstat alone stands
-//! still between scheduler ticks and moves in steps of 4.0 ms (a lag of up to one tick in every sample), while
+//! Resolution, measured on Linux 6.18 with CONFIG_HZ=250 and a thread that spins on another CPU: schedstat alone does
+//! not change between scheduler ticks and moves in steps of 4.0 ms (a lag of up to one tick in every sample), while
 //! clock_gettime of the thread's CPU clock makes the kernel bring the count up to date and has no visible step. It is the
 //! same count (`sum_exec_runtime`), so on-CPU time is read there, for about 0.2 us a sample, and schedstat is the
 //! fallback. Run delay has no such way: a wait for the CPU is counted when it ends, so a wait that spans a sample
@@ -20,7 +20,7 @@ use crate::sys::process::Usage;
 use std::fs;
 use std::sync::LazyLock;
 
-/// Totals of one thread since it was opened. None: the kernel does not say.
+/// Totals of one thread since it was opened. None: the kernel does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskSample {
     /// On a CPU.
@@ -92,7 +92,7 @@ impl TaskObserver {
         self.last
     }
 
-    /// Whether it is on a CPU, or waits for nothing but one; false where the kernel does not say.
+    /// Whether it is on a CPU, or waits for nothing but one; false where the kernel does not report it.
     pub fn is_runnable(&self) -> bool {
         let mut text = [0; 1024];
         let stat = self.stat.as_ref().and_then(|file| file.read_head(&mut text));

@@ -266,7 +266,7 @@ impl Coordination {
         result
     }
 
-    /// Take, or say how much is there.
+    /// Take `count`, or return how much is there.
     fn take(&self, value: &AtomicU32, count: u32) -> std::result::Result<(), u32> {
         value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| now.checked_sub(count))?;
         self.crowd.moves.fetch_add(1, Ordering::SeqCst);

@@ -155,7 +155,7 @@ impl LocalLimits {
         Ok(())
     }
 
-    /// Whether a transfer of so many bytes may begin: the last one may go over the limit.
+    /// Whether a transfer of this many bytes may begin: the last one may go over the limit.
     #[inline(always)]
     pub fn admit_bytes(&mut self, limits: &JobLimits, bytes: u64) -> Result<(), StoppedBy> {
         if self.bytes.at_once == 0 {

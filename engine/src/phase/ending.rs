@@ -37,7 +37,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Say of workers that were asked to stop what that was for, and so what the phase as a whole was stopped by. Puts
+    /// Find why workers were asked to stop, and so what the phase as a whole was stopped by. Puts
     /// the workers in order.
     fn settle(&mut self) -> StoppedBy {
         let gave_up = self.ended.iter().any(|(_, ended)| ended.fatal.is_some());
@@ -62,7 +62,7 @@ impl Ending {
     }
 }
 
-/// What it takes to say how a phase ended.
+/// What it takes to report how a phase ended.
 pub(super) struct Conclusion<'a> {
     /// Way out.
     pub emitter: &'a Emitter,

@@ -104,7 +104,7 @@ impl JobEnd<'_> {
         warnings
     }
 
-    /// What there is to say about io-wq, as far as it is known.
+    /// What there is to report about io-wq, as far as it is known.
     fn by_kernel_threads(&self) -> Option<String> {
         if !self.circumstances.backend.abilities().has_kernel_threads {
             return None;
@@ -130,7 +130,7 @@ impl JobEnd<'_> {
     }
 }
 
-/// Say what a reader of the job's numbers should know.
+/// Describe what a reader of the job's numbers should know.
 pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
     for ((warning, ..), text) in end.warnings() {
         emitter.warn(Some(phase_index), warning, format!("{}: {text}", end.job.name));

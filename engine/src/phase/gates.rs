@@ -14,7 +14,7 @@ const GO_HOME: u64 = u64::MAX;
 pub(super) struct Gates {
     /// Opened with the time of the start.
     start: Barrier,
-    /// Opened before it where others, elsewhere, were given the same time.
+    /// Opened before `start` where other engines were given the same time.
     agreed: Barrier,
     /// Opened when the last sample of their counters and clocks was taken.
     release: Barrier,
@@ -46,7 +46,7 @@ impl Gates {
         self.release.wait();
     }
 
-    /// Say that others begin at the same time. Before the start.
+    /// Report that others begin at the same time. Before the start.
     pub fn agree(&self) {
         self.agreed.open(0);
     }

@@ -126,7 +126,7 @@ impl ReadyJob<'_> {
         Circumstances { backend: &self.backend, direct, alignment_bytes }
     }
 
-    /// Say that files could not be closed, once all workers have closed theirs.
+    /// Report that files could not be closed, once all workers have closed theirs.
     pub fn warn_of_closings(&self, emitter: &Emitter, phase_index: u32) {
         if let Some(words) = self.shared.closings.in_words() {
             emitter.warn(Some(phase_index), WarningId::CloseFailed, format!("{}: {words}", self.job.name));

@@ -92,7 +92,7 @@ pub fn run(
     result
 }
 
-/// Say that workers closed their files for longer than they worked, which is in no phase's time. Of less than a second nobody
+/// Report that workers closed their files for longer than they worked, which is in no phase's time. Of less than a second nobody
 /// need hear.
 fn warn_of_slow_close(emitter: &Emitter, phase_index: u32, ended_ns: u64, stats: &[Arc<WorkerStats>]) {
     let took_ns = emitter.now_ns() - ended_ns;

@@ -75,7 +75,7 @@ pub enum Action {
         /// Members.
         actions: Vec<Action>,
     },
-    /// Each so many-th time: the worker goes past the others.
+    /// Every N-th time: the worker skips it the other times.
     Every {
         /// How many times a worker comes here for each time that it does this; the last of them does it.
         times: u64,
@@ -104,7 +104,7 @@ pub enum Action {
         bucket: String,
         /// Tokens per second, over all takers.
         rate_per_s: f64,
-        /// What one token stands for. Events: one is taken here; else what the worker did since it paid last is paid for.
+        /// What one token is for. Events: one is taken here; else what the worker did since it paid last is paid for.
         unit: TokenUnit,
         /// Name of the operation that is counted; empty: all that are of the unit.
         operation: String,
@@ -141,7 +141,7 @@ pub struct Branch {
     pub actions: Vec<Action>,
 }
 
-/// What a token of a rate stands for.
+/// What a token of a rate is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenUnit {

@@ -55,7 +55,7 @@ pub struct Job {
 pub struct Batch {
     /// Handed over in one call, at most.
     pub submit: u32,
-    /// Completions that a wait waits for, as far as so many are in flight.
+    /// Completions that a wait waits for; all that are in flight, where those are fewer.
     pub complete_min: u32,
     /// Completions taken at once, at most; None: all that are there.
     pub complete_max: Option<u32>,
@@ -140,7 +140,7 @@ pub enum Spacing {
 pub enum Backend {
     /// pread and pwrite.
     Psync {},
-    /// read and write at the file's own position, and lseek where the next transfer is elsewhere.
+    /// read and write at the file's own position, and lseek where the next transfer is at another.
     ReadWrite {},
     /// io_uring.
     IoUring {

@@ -1,8 +1,8 @@
 //! How large a number of a Plan may be.
 //!
-//! The table is Python's (`src/assay/plan/limits.py` says why each bound is where it is, and writes the file): a Plan may come
-//! by itself, so it is held against the same one here. A number's name says what it means wherever it stands; what a
-//! distribution draws has the row of the key that the distribution stands under.
+//! The table is Python's (`src/assay/plan/limits.py` explains each bound, and writes the file): a Plan may come
+//! by itself, so it is held against the same one here. A number's name defines what it means wherever it is; what a
+//! distribution draws has the row of the key that the distribution is under.
 
 use crate::error::{EngineError, Result};
 use crate::plan::Plan;
@@ -33,9 +33,9 @@ struct Limits {
 /// Where the walk is.
 #[derive(Clone, Copy)]
 struct At<'a> {
-    /// Name of the field, or of the list, that the value stands in.
+    /// Name of the field, or of the list, that the value is in.
     key: &'a str,
-    /// Key that the object around it stands under.
+    /// Key that the object around it is under.
     holder: &'a str,
     /// Actions around it.
     depth: usize,

@@ -131,7 +131,7 @@ pub struct OpFlags {
     /// Longest piece in which a read or write moves, one call after the other (backends psync, read_write and stdio); 0: in
     /// one call. It stays one operation with one latency.
     pub chunk_bytes: u64,
-    /// Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. A name
+    /// Program and arguments of `spawn`; no shell. `{path}` in an argument becomes the file's absolute path. A name
     /// without a slash is looked for in PATH before the run.
     pub argv: Vec<String>,
 }

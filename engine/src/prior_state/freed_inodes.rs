@@ -19,7 +19,7 @@ const FILES: u64 = 16;
 /// Fewer cost nothing to speak of, and others may make and remove that many while a phase is on.
 const FEW: u64 = 1000;
 
-/// How a set and its file system stood before files were made in it.
+/// State of a set and its file system before files were made in it.
 pub struct Before {
     set: usize,
     end: u64,

@@ -46,7 +46,7 @@ pub fn describe(state: &FileSetState, changes_names: bool) -> Option<String> {
     ))
 }
 
-/// Bytes of a directory with so many names, the first block at least.
+/// Bytes of a directory with `names` names, the first block at least.
 fn needed_bytes(names: u64, name_bytes: u64, block_bytes: u64) -> u64 {
     (names * (ENTRY_BYTES + name_bytes.next_multiple_of(4))).next_multiple_of(block_bytes).max(block_bytes)
 }

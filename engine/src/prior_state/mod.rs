@@ -4,7 +4,7 @@
 //! ([`freed_inodes`]), directories that were made for more names than they hold ([`grown_directories`]), and files with holes
 //! ([`holes`]). Each leaves a trace that can be looked at without a clock. The look is made when the phase is over, so that it
 //! brings nothing into a cache that the phase was to find cold; only counters of the file system are read before it. It goes
-//! to so many files and directories at most, whatever the size of a set. What cannot be looked at is no error.
+//! to a limited number of files and directories, whatever the size of a set. What cannot be looked at is no error.
 
 mod ext4_groups;
 mod freed_inodes;
@@ -38,7 +38,7 @@ impl<'a> PriorState<'a> {
         Self { sets, work, before }
     }
 
-    /// Say what the phase found. When it is over.
+    /// Describe what the phase found. When it is over.
     pub fn report(&self, emitter: &Emitter, phase_index: u32) {
         let warn = |concern, text| emitter.warn(Some(phase_index), concern, text);
         for before in &self.before {

@@ -25,7 +25,7 @@ pub enum ActionNode {
     Token {
         /// Its number in the phase.
         bucket: usize,
-        /// What one token stands for.
+        /// What one token is for.
         unit: TokenUnit,
         /// States of the operations that count.
         counted: Vec<usize>,

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What stands for the file's path in an argument.
+/// What is replaced by the file's path in an argument.
 const PLACEHOLDER: &str = "{path}";
 
 /// A program with its arguments.

@@ -1,4 +1,5 @@
-//! Whether `pick`, `slot`, `size` and `advice` of an operation say what its kind can do, checked before a file is touched.
+//! Whether the kind of an operation can do what its `pick`, `slot`, `size` and `advice` ask for, checked before a file
+//! is touched.
 
 use crate::plan::{Body, Distribution, FileRef, FileSet, Op, OpKind, Phase, Pick};
 use crate::program::op_rules::{AdviceIn, Kept, LONGEST_ATTRIBUTE_BYTES, Names, PickOrders, SizeOf, Works};

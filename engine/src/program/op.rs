@@ -126,7 +126,7 @@ pub enum Node {
         /// Members.
         nodes: Vec<Node>,
     },
-    /// Each so many-th time.
+    /// Every N-th time.
     Every {
         /// Times that a worker comes here for each time that it does this.
         times: u64,

@@ -1,7 +1,7 @@
 //! What an operation of each kind is: one row a kind.
 //!
-//! Whoever wants to know something about a kind asks its row, so that the compiler leads whoever adds a kind here. Rows say
-//! what is so before a worker runs; `worker/` has how an operation is executed.
+//! Whoever wants to know something about a kind asks its row, so that the compiler leads whoever adds a kind here. Rows
+//! have what is so before a worker runs; `worker/` has how an operation is executed.
 
 use crate::backend::RequestKind;
 use crate::plan::OpKind;
@@ -101,7 +101,7 @@ pub enum SizeOf {
     LengthAboveZero,
 }
 
-/// What `flags.advice` may say.
+/// What `flags.advice` may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdviceIn {
     /// Nothing.
@@ -151,7 +151,7 @@ pub struct OpRules {
     pub stamps: Stamps,
     /// What `size` says.
     pub size: SizeOf,
-    /// What `flags.advice` may say.
+    /// What `flags.advice` may be.
     pub advice: AdviceIn,
     /// Whether it runs the program `flags.argv`.
     pub runs_program: bool,

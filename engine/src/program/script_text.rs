@@ -50,7 +50,7 @@ impl<R: Read> ScriptText<R> {
     }
 }
 
-/// Read the entry at the start of what is there of a file, if it stands in a whole line of five numbers without blanks; and
+/// Read the entry at the start of what is there of a file, if it is in a whole line of five numbers without blanks; and
 /// how many bytes that line takes. None: it has another form, or not all of it is there.
 #[inline]
 fn plain(text: &[u8]) -> Option<(Entry, usize)> {

@@ -1,6 +1,6 @@
 //! The steps that bring the client's page cache into the state that a phase wants.
 //!
-//! Each says what it did, not what came of it: whether the cache is cold or warm is for cachestat to say. No cache
+//! Each reports what it did, not what came of it: cachestat shows whether the cache is cold or warm. No cache
 //! beyond this machine is touched.
 
 use crate::error::{EngineError, Result};
@@ -66,7 +66,7 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
 ///
 /// # Errors
 ///
-/// A file cannot be opened, or the kernel does not say; the text names the file.
+/// A file cannot be opened, or the kernel does not report its pages; the text names the file.
 pub fn residency_of(state: &FileSetState) -> io::Result<Residency> {
     let existing = state.existing();
     let files = existing.end - existing.start;

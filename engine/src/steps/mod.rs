@@ -148,7 +148,7 @@ fn age_set(run: &DataSets, set: usize, churn: f64) -> Result<Done> {
     age::age(&run.sets[set], churn, &report, run.stop).map(|detail| (true, detail))
 }
 
-/// That many seconds from now; what lies beyond any run is as far as a clock can say.
+/// That many seconds from now, at most a century, which is longer than any run.
 fn in_seconds(seconds: f64) -> Instant {
     const CENTURY_S: f64 = 3.2e9;
     Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, CENTURY_S))

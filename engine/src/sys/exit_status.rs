@@ -7,7 +7,7 @@ pub const STATUS: i32 = 1 << 16;
 /// What a shell adds to the number of the signal that ended a program.
 const SIGNAL: i32 = 128;
 
-/// The exit status that a number of an operation stands for, in words; None: it is an error number.
+/// The exit status that a number of an operation encodes, in words; None: it is an error number.
 pub fn exit_status(number: i32) -> Option<String> {
     match number - STATUS {
         status @ 0..=SIGNAL => Some(format!("exit status {status}")),

@@ -31,7 +31,7 @@ struct Head {
 
 /// A group of ext4 with blocks of 4 KiB has 16,384 free stretches at most, and seldom more than some hundreds.
 const ROOM: usize = 20_000;
-/// The head has the length of so many stretches, and they follow it.
+/// The head has the length of this many stretches; the stretches follow it.
 const HEAD: usize = 3;
 /// `_IOWR('X', 59, struct fsmap_head)`.
 const GETFSMAP: libc::Ioctl = 0xc0c0_583b_u32 as libc::Ioctl;

@@ -1,4 +1,4 @@
-//! System calls and the processor: what the kernel is asked for elsewhere than in a backend.
+//! System calls outside the backends, and the processor.
 
 pub mod advice;
 pub mod affinity;

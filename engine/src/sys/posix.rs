@@ -155,7 +155,7 @@ pub fn file_system_of(file: BorrowedFd<'_>) -> io::Result<libc::statvfs> {
     Ok(unsafe { status.assume_init() })
 }
 
-/// The kernel's number of the kind of file system that something open is on; 0 where it does not say.
+/// The kernel's number of the kind of file system that something open is on; 0 where fstatfs(2) fails.
 pub fn kind_of_file_system(file: BorrowedFd<'_>) -> i64 {
     let mut facts = MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: `facts` has room for a statfs, and zeroed memory is a valid one should the call fail.
@@ -206,7 +206,7 @@ pub fn may_write(path: &CStr) -> io::Result<()> {
     checked(unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK | libc::X_OK, flags) }).map(drop)
 }
 
-/// Close a file and say what that reported. As `drop` has it, a file is closed after EINTR too.
+/// Close a file and return what that reported. As `drop` has it, a file is closed after EINTR too.
 pub fn close(file: impl IntoRawFd) -> io::Result<()> {
     match -syscall::close(file.into_raw_fd()) as i32 {
         0 | libc::EINTR => Ok(()),
@@ -337,7 +337,7 @@ impl Directory {
         }
     }
 
-    /// Kind of an entry, asked for where the file system does not say.
+    /// Kind of an entry, asked for where the file system does not report it.
     fn kind(&self, reported: u8, name: &CStr) -> io::Result<EntryKind> {
         match reported {
             libc::DT_REG | libc::DT_LNK => Ok(EntryKind::Name),

@@ -57,7 +57,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(self.admission.meter.timed(op, || self.tools.backend.ftruncate(file, at)))
     }
 
-    /// In a slot, what was written last; elsewhere, where the access pattern points.
+    /// In a slot, what was written last; otherwise, where the access pattern points.
     #[inline(never)]
     pub(super) fn sync_file_range(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, at, length) = self.range(op)?;

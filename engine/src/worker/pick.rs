@@ -75,7 +75,7 @@ impl Picker {
                 if turn >= order.count() {
                     return Ok(None);
                 }
-                // Places whose files are gone and whose slots are written anew have had their turn elsewhere.
+                // A place is passed over when an operation took its file away and its slot was written anew.
                 if let Some(index) = set.index_at(*first + order.at(turn)) {
                     return Ok(Some(index));
                 }
@@ -91,7 +91,7 @@ impl Picker {
         }
     }
 
-    /// The free name that stands where `index` does in the random order of all names.
+    /// The free name at the position of `index` in the random order of all names.
     pub(super) fn shuffled_name(&self, index: u64) -> u64 {
         match self {
             Self::Shuffled { order, .. } => index - index % order.count() + order.at(index % order.count()),

@@ -209,7 +209,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         for &Completion { slot, result } in &*done {
             let place = &queue.places[slot];
             let op = match queue.drawn {
-                // A full transfer, as is to be expected, of what needs no settling.
+                // A full transfer, as is to be expected, for which `settle` has nothing to do.
                 Some((op, (request, _))) if result == request.length as i64 => op,
                 _ => {
                     let op = place.op.expect("only what was submitted completes");

@@ -50,11 +50,11 @@ enum Code<'a> {
     /// One of these branches.
     Choose(&'a Weights, Vec<usize>),
     Jump(usize),
-    /// What follows is done so often; which of the repeats it is.
+    /// What follows is done N times: which of the repeats it is, N.
     Times(usize, u64),
     /// Again, if it is not through.
     Again(usize, usize),
-    /// What follows is done each so many-th time, else what stands at a place: which of these it is, times, place.
+    /// What follows is done every N-th time, else what is at a place: which of these it is, N, the place.
     Every(usize, u64, usize),
     /// The end of the group, if one of its members has failed.
     Unless(usize),
@@ -69,7 +69,7 @@ pub(super) struct Source<'a> {
     /// Where a pass begins.
     start: usize,
     groups: Vec<Group>,
-    /// By repeat: how often it is still to be done. By what is done each so many-th time: how often it was passed by since.
+    /// By repeat: how often it is still to be done. By what is done every N-th time: how often it was passed by since.
     left: Vec<u64>,
     /// Groups that have begun.
     depth: usize,
@@ -276,7 +276,7 @@ impl<'a> Source<'a> {
         self.at = self.start;
     }
 
-    /// Let the last operation or group of a pass say so itself, where one is the last: one step less.
+    /// Mark the last operation or group of a pass as its end, where one is the last: one step less.
     pub(super) fn join_pass(mut self) -> Self {
         if let [.., Code::Step(Step::Op(_, is_last) | Step::End(is_last)), Code::Step(Step::Pass)] = &mut self.code[..]
         {

@@ -52,7 +52,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         words.map_or_else(|| why.to_owned(), |words| format!("{why} ({words})"))
     }
 
-    /// What the backend and the programs have to say at the end.
+    /// What the backend and the programs report at the end.
     pub(super) fn report(&mut self) -> Report {
         let mut report = self.tools.backend.report();
         let outputs = self.tools.spawner.iter().flat_map(|spawner| spawner.words());

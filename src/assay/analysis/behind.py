@@ -1,8 +1,8 @@
 """Who answers what this machine's memory did not: its own devices, the host of a virtual machine, or a server?
 
-The page cache of a host or server is not this machine's: direct I/O and cold reads do not pass it by. What is measured then
-is the disk as the virtual machine sees it, or the server as a whole. A guest cannot tell a disk that is passed through from
-one that the host emulates, so all disks of a virtual machine are the host's.
+The page cache of a host or server is not this machine's: direct I/O and cold reads do not pass it by. What is measured
+then is the disk as the virtual machine sees it, or the server as a whole. A guest cannot distinguish a disk that is
+passed through from one that the host emulates, so all disks of a virtual machine are the host's.
 
 Limits: caches of arrays and disks are behind all of them. A FUSE process behind the file of a loop device counts as storage.
 """
@@ -19,7 +19,7 @@ _MEMORY = frozenset({"zram", "ram", "pmem"})
 
 
 def storage_of(subject: Subject) -> ServedBy:
-    """Say what the data of an operation comes from where this machine's memory does not have it."""
+    """Describe what the data of an operation comes from where this machine's memory does not have it."""
     found = {kind for target in subject.targets for kind in _of_target(subject, target)}
     for kind in (ServedBy.UNKNOWN, ServedBy.SERVER, ServedBy.VIRTUAL_DISK):
         if kind in found:
@@ -41,7 +41,7 @@ def _of_target(subject: Subject, target: str) -> Iterator[ServedBy]:
 
 
 def _of_devices(subject: Subject, prefix: str) -> Iterator[ServedBy]:
-    """Say it of each device that stands on no other one."""
+    """Yield the answer for each device that has no other device below it."""
     own = ServedBy.VIRTUAL_DISK if subject.is_on_a_host else ServedBy.STORAGE
     kinds = _lowest(subject.run, prefix)
     if not kinds:

@@ -29,7 +29,7 @@ from assay.results import TimeBudget
 _FREE_SHARE = 0.02
 """A worker that had a CPU, or waited for something else, for less of its time shows nothing of itself."""
 _TICKS_S = 0.2
-"""CPU time from which on ticks of 10 ms tell user from system: to 5 %."""
+"""CPU time from which on ticks of 10 ms distinguish user from system time: to 5 %."""
 
 _COUNTERS = (
     "ops",
@@ -49,7 +49,7 @@ UNKNOWN = TimeBudget(on_cpu=None, run_delay=None, block_delay=None, idle=None, o
 
 @dataclasses.dataclass(frozen=True)
 class WorkerUse:
-    """What one worker did in a window; times in nanoseconds, None where the kernel does not say."""
+    """What one worker did in a window; times in nanoseconds, None where the kernel does not report them."""
 
     worker: int
     wall_ns: int

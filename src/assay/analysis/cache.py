@@ -9,12 +9,12 @@ Both are counted up to the same ticks, so nothing has to be interpolated. Operat
 the window are fetched on one side of it and read on the other. Where they are more than 1 % of the bytes of the window,
 the ratio is known to within them, and to what that of the whole phase leaves open (`hit.py`).
 
-It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
-a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
-same. On file systems that may compress this content (`reduction.py`) fewer bytes are fetched than read, and the balance says
-nothing. Where it is unknown, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
-say what it had. Else the residency before the start stands in for it, as long as no byte was read twice. tmpfs and ramfs
-*are* memory, whatever flags a file was opened with.
+It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing),
+on a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache
+all the same. On file systems that may compress this content (`reduction.py`) fewer bytes are fetched than read, and the
+balance shows nothing. Where it is unknown, reads that asked the page cache alone first (RWF_NOWAIT, the flag
+`cached_first` of a load) show what it had. Else the residency before the start is used instead, as long as no byte was
+read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened with.
 
 Writes: `flushed` when their rate waits for storage (O_SYNC, O_DSYNC, a flush that follows each of them; O_DIRECT where no
 device on the way says that its cache is volatile), `device` when the device has them but may still lose them, else
@@ -54,11 +54,11 @@ DIRECT = "direct"
 """Condition of what passes the page cache by."""
 _ASK_THE_KERNEL = "Use direct I/O, or a kernel with cachestat (6.5 or later)."
 BYTE_BALANCE = "byte_balance"
-"""The method by which storage's bytes tell the hit ratio."""
+"""Name of the method that computes the hit ratio from the bytes that storage moved."""
 
 
 def cache_of(subject: Subject, hit: HitRatio) -> Cache:
-    """Say what part the cache had in one operation."""
+    """Describe what part the cache had in one operation."""
     verdict = UNKNOWN
     if subject.operation.direction == "read":
         verdict = hit.verdict
@@ -231,7 +231,7 @@ def _against_residency(subject: Subject) -> Finding | None:
 def _asked_first(subject: Subject, window: Span) -> HitRatio | None:
     """Give the share of the bytes that reads got from the page cache when they asked it alone; None where not all did so.
 
-    What read-ahead fetched a moment before is at hand too, so reads in order tell nothing of a cache.
+    Read-ahead fetches data a moment before it is read, so reads in order show nothing about a cache.
     """
     found = subject.facts.cached_first if subject.facts else None
     reads = [op for op in job_ops(subject.job) if op.op is OpKind.READ]

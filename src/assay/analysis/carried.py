@@ -17,7 +17,7 @@ _Finding = tuple[str, Finding]
 
 
 def carried(by_client: Mapping[str, Sequence[Finding]], shares: Mapping[str, float]) -> Iterator[Finding]:
-    """Give what the clients of a sum say, each thing once.
+    """Yield the findings of the clients of a sum, each cause once.
 
     Args:
         by_client: Findings of each client.
@@ -48,7 +48,7 @@ def _in_sum(grave: Sequence[_Finding], clients: int, *, is_small: bool) -> Findi
 
 
 def carried_of_run(pairs: Iterable[_Finding]) -> Iterator[Finding]:
-    """Give what clients say of their runs, each thing once."""
+    """Yield the findings of clients about their runs, each cause once."""
     return (_one(of_cause) for same in _by_id(pairs) for of_cause in _by_cause(same))
 
 
@@ -68,7 +68,7 @@ def _by_cause(same: Sequence[_Finding]) -> list[list[_Finding]]:
 
 
 def _one(same: Sequence[_Finding]) -> Finding:
-    """Make one finding of what several clients say: as grave as the gravest, which stands first."""
+    """Make one finding of those of several clients: as grave as the gravest, whose text is first."""
     by_weight = sorted(same, key=lambda one: (findings.SEVERITIES.index(one[1].severity), -(one[1].effect or 0.0)))
     gravest = by_weight[0][1]
     return msgspec.structs.replace(

@@ -87,7 +87,7 @@ class Company:
     total_ns: float | None
     seconds: float
     busy_share: float | None
-    """Of the window, in which the busiest had a request; None: requests waited elsewhere, and their time says nothing."""
+    """Of the window, in which the busiest had a request; None: requests waited before the device, so it is not used."""
 
     @property
     def bytes(self) -> float:
@@ -345,6 +345,6 @@ def _allocates(case: Case) -> bool:
 
 
 def _only_writes(case: Case) -> bool:
-    """Whether all that its job changes is the content of files: what a name or an inode costs, nobody can say."""
+    """Whether its job changes only the content of files: the cost of a name or an inode is unknown."""
     kinds = {op.op for op in job_ops(case.job)}
     return case.operation.direction == "write" and kinds & CHANGES <= WRITES

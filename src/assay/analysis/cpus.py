@@ -108,7 +108,7 @@ class CpuUse:
         return is_full and self.programs > thresholds.RUN_DELAY_SHARE * self.machine
 
     def held_up(self, uses: Sequence[WorkerUse]) -> HeldUpBy | None:
-        """Say who accounts for each long wait for a CPU, where it was not other programs; None where that is not known.
+        """Find who accounts for each long wait for a CPU, where it was not other programs; None where that is not known.
 
         What kept some CPUs busy beside the load cannot have held a worker up for more than that share of its time, nor the
         load's own threads for more than they ran beside it. On a CPU that the Plan's affinity fills with the load's workers

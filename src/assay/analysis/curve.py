@@ -27,11 +27,11 @@ def curve_of(run: RunRecord, measured: Sequence[Result], row: int) -> tuple[int,
 
 
 def in_flight(result: Result) -> int:
-    """Say how many operations a result's workers kept in flight at most."""
+    """Return how many operations a result's workers kept in flight at most."""
     return (result.workers or 0) * (result.queue_depth or 0)
 
 
 def _work(jobs: Mapping[tuple[str, int, str], Job], result: Result) -> object:
-    """Say what a result is of, but for how much of it at a time; None where the Plan has no such job."""
+    """Describe what a result is of, but for how much of it at a time; None where the Plan has no such job."""
     job = jobs.get((result.phase, result.repeat, result.job))
     return None if job is None else (result.operation, result.targets, work_of(job))

@@ -35,7 +35,7 @@ def numbered(run: RunRecord, target: str) -> Iterator[tuple[str, str]]:
 
 
 def volatile_caches(run: RunRecord, target: str) -> Iterator[str]:
-    """Name the devices of a target's storage path that say that they may lose what was not flushed."""
+    """Name the devices of a target's storage path that report a volatile write cache."""
     for place in itertools.count():
         name, kind = (run.target_fact(target, f"device.{place}.{fact}") for fact in ("name", "write_cache"))
         if name is None:
@@ -95,7 +95,7 @@ def is_served_by_a_process(run: RunRecord, target: str) -> bool:
         for key, value in run.facts.items()
         if key.startswith(f"target.{target}.") and key.endswith(".backing.fs.type")
     )
-    # fuseblk is a file system of a block device, whose counters tell.
+    # fuseblk is a file system of a block device, whose counters show its I/O.
     return any(isinstance(kind, str) and (kind == "fuse" or kind.startswith("fuse.")) for kind in kinds)
 
 

@@ -90,7 +90,7 @@ def _same(left: object, right: object) -> bool:
 
 
 def diff_runs(plan: Plan, facts: Sequence[Fact], other: Plan, other_facts: Sequence[Fact]) -> tuple[Difference, ...]:
-    """Say what differs between two runs that are compared: fields of their Plans, then facts, as far as both matter."""
+    """Describe what differs between two runs that are compared: fields of their Plans, then facts, as far as both matter."""
     found = diff_plans(name_scripts(plan), name_scripts(other))
     # What is of the first repeat is of them all; the text that a Plan was made from says nothing that it does not.
     shown = [each for each in found if " repeat " not in each.key and not each.key.startswith("origin.")]

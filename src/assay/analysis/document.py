@@ -79,9 +79,9 @@ def _alone(run: RunRecord) -> Iterator[Result]:
 
 
 def _exit_code(run: RunRecord, measured: tuple[Result, ...], of_run: tuple[Finding, ...]) -> int:
-    """Say how a run ended: `errors.EXIT_CODES` is the rule."""
+    """Describe how a run ended: `errors.EXIT_CODES` is the rule."""
     ended_by = run.info.exit_code
-    # Older versions recorded 0 and 1 too, which are for the findings to say.
+    # Older versions recorded 0 and 1 too; the findings decide between those.
     if ended_by is not None and ended_by > NOT_TRUSTED:
         return ended_by
     everything = [*of_run, *(finding for result in measured for finding in result.findings)]

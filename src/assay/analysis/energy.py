@@ -65,7 +65,7 @@ def joules(run: RunRecord, counters: Counters, span: Span, counted: Span) -> flo
 def metered_joules(meter: PowerMeter, begin_s: float, end_s: float) -> float | None:
     """Give the energy of a stretch of time: the difference of totals, or watts by the trapezoid rule.
 
-    Between two readings the line through them stands for what was there. None where the readings do not begin before the
+    Values between two readings are interpolated linearly. None where the readings do not begin before the
     stretch and end after it, or are too far apart.
     """
     at_s, readings = meter.at_s, meter.readings

@@ -8,7 +8,7 @@ import msgspec
 
 
 class FindingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What there is to say of findings of one id."""
+    """Description of the findings of one id."""
 
     meaning: str
     example: str

@@ -57,7 +57,7 @@ def of_window(value: float, method: str, findings: tuple[Finding, ...] = ()) -> 
 
 
 def of_phase(known: HitRatio, phase_bytes: float, window_bytes: float) -> HitRatio:
-    """Say what the ratio of a whole phase leaves open for the window; where that is all of it, it is the window's.
+    """Describe what the ratio of a whole phase leaves open for the window; where that is all of it, it is the window's.
 
     Args:
         known: The ratio with the bounds of that of the phase.
@@ -71,7 +71,7 @@ def of_phase(known: HitRatio, phase_bytes: float, window_bytes: float) -> HitRat
 
 
 def bounds_in(value: float, *, phase_bytes: float, window_bytes: float) -> tuple[float, float]:
-    """Say between which ratios that of a window lies, by that of the phase."""
+    """Return between which ratios that of a window lies, by that of the phase."""
     hits = value * phase_bytes
     return max(0.0, hits - (phase_bytes - window_bytes)) / window_bytes, min(1.0, hits / window_bytes)
 

@@ -1,7 +1,7 @@
 """What went through the limits that control groups set on an operation's devices?
 
-A limit holds for all programs of its group together, and for nobody else. So it is the group's own counters that say how
-much of it was used, by whomever; those of the device are of everybody, and serve where a group's were not recorded.
+A limit holds for all programs of its group together, and for nobody else. So the group's own counters show how much of
+it was used, by whomever; those of the device are of everybody, and serve where a group's were not recorded.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """How long did operations take, and how well are the percentiles known?
 
-Percentiles are those of the operations in a span (`histogram.py`); each has a 95 % interval from order statistics, as many
-operations allowed for as independent ones would tell as much (`statistics/quantile.py`).
+Percentiles are those of the operations in a span (`histogram.py`); each has a 95 % interval from order statistics, for
+the number of independent operations that give as much information (`statistics/quantile.py`).
 """
 
 import dataclasses

@@ -121,7 +121,7 @@ def _of_intervals(index: IntArray, count: IntArray, place: IntArray, quantile: F
 
 
 def course_of(values: FloatArray, factor: float) -> tuple[Course, int, float, float] | None:
-    """Say how a series went that was not at one level.
+    """Describe how a series went that was not at one level.
 
     Args:
         values: Above zero, shape `(n,)`, in order.

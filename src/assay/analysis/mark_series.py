@@ -40,7 +40,7 @@ class MarkSeries:
 
     @functools.cached_property
     def samples(self) -> RateSeries:
-        """With neighbours put together where they hold too few operations to tell a change from chance."""
+        """With neighbours put together where they hold too few operations to distinguish a change from chance."""
         return gathered_rates(self.fine.edges_ns, self.fine.ops)
 
     @property

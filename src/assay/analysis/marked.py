@@ -227,7 +227,7 @@ def _around(
 
 
 def _missing(series: MarkSeries, spans: dict[str, Span | None], levels: Sequence[MarkedLevel | None]) -> str:
-    """Say which stretches have no level although they are there."""
+    """Return which stretches have no level although they are there."""
     lacking = [name for (name, span), level in zip(spans.items(), levels, strict=True) if span and level is None]
     if not lacking:
         return ""

@@ -121,7 +121,7 @@ class MergedRun:
         return tuple(self._clients)
 
     def client_set(self) -> None:
-        """Say that it is read as a run of one."""
+        """Report that it is read as a run of one."""
 
     def events(self, client: str | None = None) -> list[events.Event]:  # noqa: ARG002 - there is only this one
         """Return what happened, on the clock of the set."""
@@ -145,7 +145,7 @@ class MergedRun:
         """Return operations by interval of the set."""
         placed = self._placed(whole(self._scans[_INTERVALS]))
         sums = [pl.col(name).sum() for name in ("ops", "bytes", "errors", "latency_sum_ns")]
-        # A sum of nothing known is not known: Polars would say 0.
+        # A sum of unknown values is unknown: Polars would return 0.
         response = pl.when(pl.col("response_sum_ns").count() > 0).then(pl.col("response_sum_ns").sum())
         added = placed.group_by("phase_index", "job", "operation", "set_ns", maintain_order=True).agg(
             *sums,
@@ -214,7 +214,7 @@ class MergedRun:
 
     @functools.cached_property
     def workers_before(self) -> dict[str, int]:
-        """Say by client how many workers the clients before it have: its own numbers begin there."""
+        """Count by client how many workers the clients before it have: its own numbers begin there."""
         most = pl.concat(
             part.group_by(CLIENT).agg(pl.col("worker").max() + 1)
             for part in self._scans[_WORKERS].parts(columns=[CLIENT, "worker"])

@@ -1,8 +1,8 @@
 """What happened in a set of clients, as events of one that did it all: on the clock of the set, each thing once.
 
-Texts say which clients they are from. A step is done when the last client has done it, and only if all of its phase reported
-that they had; sizes of file sets are those of all clients, but where all use one set. The end of a phase is there where no
-client was lost in it.
+Texts name the clients that they are from. A step is done when the last client has done it, and only if all of its phase
+reported that they had; sizes of file sets are those of all clients, but where all use one set. The end of a phase is
+there where no client was lost in it.
 """
 
 import math
@@ -97,7 +97,7 @@ class _Record:
 
 
 def _shift_ns(times: SetTimes, client: str, event: events.Event, t_ns: int) -> int | None:
-    """Say what to add to an event's time: in a phase the same as to all of the phase."""
+    """Describe what to add to an event's time: in a phase the same as to all of the phase."""
     index = getattr(event, "phase_index", None)
     phase = None if index is None else times.phases.get(index)
     if phase is not None and client in phase.clients:
@@ -149,7 +149,7 @@ def _hello(clients: Mapping[str, ClientView], times: SetTimes) -> Iterator[event
 
 
 def _together(reported: Iterable[_Reported[_E]], key: Callable[[_E], object]) -> list[list[_Reported[_E]]]:
-    """Put what the clients say of one thing together: the first that each says of it, the second, and so on."""
+    """Group the clients' events by key: the first event of each client, the second, and so on."""
     found: dict[object, list[_Reported[_E]]] = {}
     seen: dict[object, int] = {}
     for client, t_ns, event in reported:

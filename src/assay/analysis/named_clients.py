@@ -1,4 +1,4 @@
-"""Saying once what several clients say: who, and what."""
+"""Join the texts of several clients, with the clients' names."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,7 +6,7 @@ from assay.units import format_names
 
 
 def join_texts(by_client: Mapping[str, str]) -> str:
-    """Put into one text what each client says, by its name: where they do not say the same, the first stands for all."""
+    """Join the clients' texts into one, with their names; where the texts differ, use that of the first client."""
     texts = dict.fromkeys(by_client.values())
     first = next(iter(by_client))
     if len(texts) == 1:

@@ -75,7 +75,7 @@ class ClientView:
         return (self.member.name,)
 
     def client_set(self) -> None:
-        """Say that it is read as one that was alone."""
+        """Report that it is read as one that was alone."""
 
     def events(self, client: str | None = None) -> list[events.Event]:  # noqa: ARG002 - there is only this one
         """Return every event of its stream but the intervals."""

@@ -1,4 +1,4 @@
-"""The recorded tables of a run, each read once, part by part: what operations did, and what counters stood at."""
+"""The recorded tables of a run, each read once, part by part: what operations did, and the values of counters."""
 
 import dataclasses
 import math
@@ -20,7 +20,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     WORKERS: ("job", "worker"),
     HOST: ("source", "instance", "name"),
 }
-"""Columns that say what a row is about."""
+"""Columns that identify what a row is about."""
 
 
 class Tables:
@@ -63,7 +63,7 @@ class RecordedTable:
 
 
 class HostTable:
-    """What the machine's and the engine's own counters stood at, cut by counter."""
+    """Values of the machine's and the engine's own counters, cut by counter."""
 
     def __init__(self, sections: PhasedTable, client: str | None = None) -> None:
         """Hold where it is read from."""
@@ -129,7 +129,7 @@ class Counters:
         return tuple(dict.fromkeys(name for _, name in self._sampled(source)))
 
     def times(self, source: str) -> IntArray:
-        """Say when a source was sampled, in order."""
+        """Return when a source was sampled, in order."""
         times = [np.empty(0, dtype=np.int64)]
         for part in self._sampled(source).values():
             if part.columns["t_ns"] is not times[-1]:

@@ -99,7 +99,7 @@ class PhasedTable:
 
         Args:
             scan: The table.
-            names: Columns that say what a row is about.
+            names: Columns that identify what a row is about.
             held: What the tables of the run hold.
             has_clients: Whether the clients in it are to be distinguished.
         """

@@ -67,7 +67,7 @@ def _is_of_device(case: Case, limiter: Conclusion | None, measures: ServedBy, tr
 
 
 def kind_of(case: Case) -> InvariantKind | None:
-    """Say which rows are for an operation; None: none are."""
+    """Return which rows are for an operation; None: none are."""
     moving = [op for op in case.operation.ops if op.op in READS | WRITES]
     kinds = {op.op for op in moving}
     if len(kinds) != 1 or (len(moving) < len(case.operation.ops) and kinds <= READS):
@@ -85,7 +85,7 @@ def kind_of(case: Case) -> InvariantKind | None:
 
 
 def fraction_words(share: float) -> str:
-    """Write a share as people say it: `a third of`, `1.8 times`, `42 % of`."""
+    """Write a share in everyday words: `a third of`, `1.8 times`, `42 % of`."""
     if share > 1 + _NEAR:
         return f"{format_number(share)} times"
     for value, words in _FRACTIONS:

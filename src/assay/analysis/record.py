@@ -1,6 +1,6 @@
 """What was recorded, cut into phases: the input of every judgement, table and figure.
 
-A command reads a run once, with `read`, and hands what it got to all who say something about it.
+A command reads a run once, with `read`, and passes the result to all functions that report on it.
 
 Times are integer nanoseconds since the engine's hello (`t_ns`), made from the tables' `t_s`, so that they can be
 compared exactly.
@@ -316,7 +316,7 @@ def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases; one of several clients as a whole, and each of them.
 
     Raises:
-        BundleError: it cannot be read, or there are several clients and nobody says how their clocks stood.
+        BundleError: it cannot be read, or there are several clients and the offsets of their clocks are unknown.
     """
     found = run.client_set()
     return _read_alone(run) if found is None else _read_set(run, found)

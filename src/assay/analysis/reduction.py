@@ -1,9 +1,9 @@
 """May storage move fewer bytes than are read, although memory had none of them?
 
-A file system that compresses fetches compressed bytes; a device that deduplicates or compresses moves fewer than the one
-above it. Then the bytes that were fetched say nothing of a cache (METHOD 2.8). Mount options do not settle it: a file, or a
-folder for its new files, may be compressed by a property of its own. The content does: what cannot be made smaller is moved
-in full.
+A file system that compresses fetches compressed bytes; a device that deduplicates or compresses moves fewer than the
+one above it. Then the bytes that were fetched show nothing about a cache (METHOD 2.8). Mount options do not decide it:
+a file, or a folder for its new files, may be compressed by a property of its own. The content does: what cannot be made
+smaller is moved in full.
 
 Limits: a set that is used as it is (`reuse = "trust"`) may hold anything. A file system behind a server is the server's.
 """

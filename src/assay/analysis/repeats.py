@@ -1,13 +1,13 @@
-"""What do the repeats of a result say together?
+"""Combine the repeats of a result: value, interval and trust.
 
 The unit is the repeat. Those that are not to be trusted are left out and named, and so are those in which others used the
 device, where enough had it for themselves; from the rest comes what is typical, with its interval from three on
 (`statistics/repeated.py`). There is no common number of repeats that are numbers of different things: one from storage and
 one from the page cache, one flushed and one absorbed.
 
-Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where so many are
-left out that there is no interval, or where the rate drifts. How well a repeat knows its rate alone is no doubt where the
-repeats together know it well.
+Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where those left
+out leave too few for an interval, or where the rate drifts. How well a repeat knows its rate alone is no doubt where
+the repeats together know it well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,7 @@ def summaries(measured: Sequence[Result]) -> tuple[Summary, ...]:
 
 
 def kind_words(result: Result) -> str:
-    """Say what a number is a number of; of writes also what became of them."""
+    """Describe what a number is a number of; of writes also what became of them."""
     kept = f", {result.cache.verdict}" if result.cache.verdict in _WRITES else ""
     return result.measures.words + kept
 
@@ -66,7 +66,7 @@ def _counting(measured: Sequence[Result]) -> list[int]:
 
 
 def why_not(result: Result) -> str:
-    """Say why a number may not count, in a few words."""
+    """Explain why a number may not count, in a few words."""
     if not result.iops and not result.ops:
         return "nothing was measured"
     # A neighbour is the cause of its other reasons.
@@ -75,7 +75,7 @@ def why_not(result: Result) -> str:
 
 
 def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
-    """Say what there is to say of single repeats.
+    """Give the remarks on single repeats.
 
     Args:
         measured: The repeats, in order; a remark names the place of one.
@@ -114,7 +114,7 @@ def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
 
 
 def _apart(rate: float, others: Sequence[float], *, is_first: bool) -> str:
-    """Say how far a rate lies from what those that do not stand out come to."""
+    """Return how far a rate lies from what those that do not stand out come to."""
     by = rate / typical(others).value - 1
     text = f"{format_percent(abs(by))} % {'above' if by > 0 else 'below'} the others"
     return f"{text}; what stood before the first repeat (caches, a fresh layout) may be in it" if is_first else text
@@ -186,7 +186,7 @@ def _number(every: Sequence[float | None], counted: Sequence[float | None]) -> R
 
 
 def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Sequence[str]) -> Trust | None:
-    """Say why there is no number; None: there is one."""
+    """Explain why there is no number; None: there is one."""
     if not usable:
         return Trust(level=TrustLevel.NO, reasons=_reasons(measured))
     if len(kinds) > 1:
@@ -196,7 +196,7 @@ def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Seque
 
 
 def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift: float | None) -> Trust:
-    """Judge the whole by its parts, of which so many were measured."""
+    """Judge the whole by its usable parts, of `measured` in total."""
     reasons = []
     if len(usable) < min(thresholds.REPEATS_LEAST, measured):
         reasons.append(Reason(id=FEW, text=f"only {len(usable)} of {measured} repeats"))

@@ -1,4 +1,4 @@
-"""Parts of the recorded tables as arrays: what one operation did, and what each counter of the machine stood at.
+"""Parts of the recorded tables as arrays: what one operation did, and the values of each counter of the machine.
 
 A phase has few rows and there may be hundreds of phases: a query of a table for each question would cost more than all
 the answers. So each table is cut once, and what is asked of a part is asked of its arrays.
@@ -104,7 +104,7 @@ class Rows:
         return self.column("t_ns")
 
     def within(self, span: Span) -> BoolArray:
-        """Say which rows' intervals ended inside a span."""
+        """Return which rows' intervals ended inside a span."""
         return (self.t_ns > span.begin_ns) & (self.t_ns <= span.end_ns)
 
     def total(self, name: str, span: Span | None = None) -> int:

@@ -18,7 +18,7 @@ from assay.verdicts import ScheduleVerdict
 
 
 def schedule_of(subject: Subject) -> Schedule | None:
-    """Say what became of a job's arrivals; None for a closed loop, and for a phase that was cut before it could be known."""
+    """Describe what became of a job's arrivals; None for a closed loop, and for a phase that was cut."""
     arrival, arrivals = subject.job.arrival, subject.facts.arrivals if subject.facts else None
     rate_per_s = scheduled_rate(arrival, arrivals)
     if rate_per_s is None or arrivals is None or not arrivals.scheduled:
@@ -62,7 +62,7 @@ def lateness_of(subject: Subject) -> GrowingLateness | None:
 
 
 def scheduled_rate(arrival: Arrival, arrivals: Arrivals | None) -> float | None:
-    """Say how many arrivals a second there were to be; None: a closed loop, or a share of an unknown rate."""
+    """Return how many arrivals a second there were to be; None: a closed loop, or a share of an unknown rate."""
     if not isinstance(arrival, Open | OpenShare):
         return None
     scheduled = arrivals.rate_per_s if arrivals else None

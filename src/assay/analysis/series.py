@@ -55,7 +55,7 @@ class RateSeries:
         return Span(int(self.edges_ns[begin]), int(self.edges_ns[end]))
 
     def gathered(self, count: int) -> "RateSeries":
-        """Put so many neighbours together; the last ones that make no whole interval are left out."""
+        """Put each `count` neighbours together; the last ones that make no whole interval are left out."""
         whole = len(self) // count
         ops = self.ops[: whole * count].reshape(whole, count).sum(axis=1)
         return RateSeries(self.edges_ns[: whole * count + 1 : count], ops)

@@ -1,9 +1,9 @@
 """What is a number a number of?
 
-Reads are what delivered their bytes: storage, memory, or both, by the hit ratio. Changes are what took them: storage where
-their rate waits for it, else memory that writes back later. Lookups are answered from what the kernel keeps of names and
-attributes, unless the devices were read meanwhile. Flushes are storage's where each found something to wait for. Behind all
-of them stands what limited the number: a client that had no time left, in programs and not in the kernel, was measured
+Reads are what delivered their bytes: storage, memory, or both, by the hit ratio. Changes are what took them: storage
+where their rate waits for it, else memory that writes back later. Lookups are answered from what the kernel keeps of
+names and attributes, unless the devices were read meanwhile. Flushes are storage's where each found something to wait
+for. The limiter precedes all of them: a client that had no time left, in programs and not in the kernel, was measured
 itself; so was a link that was full.
 
 Limits: what a host, a server, an array or a disk keeps in memory is not seen from here. So a read of a virtual machine is at
@@ -32,7 +32,7 @@ def served_by(
     limiter: Conclusion | None,
     uses: Sequence[budget.WorkerUse],
 ) -> ServedBy:
-    """Say what the number of an operation is one of."""
+    """Describe what the number of an operation is one of."""
     user = budget.user_share(tuple(uses))
     if limiter and limiter.limit in CLIENT_CPU and user is not None and user >= thresholds.USER_SHARE:
         return ServedBy.CLIENT_CPU

@@ -1,4 +1,4 @@
-"""What limited a sum over clients? A server where an observer saw it full, else what most clients say of themselves.
+"""Find what limited a sum over clients: a server where an observer saw it full, else what limited most clients.
 
 1. The link of an observer's machine carried `CEILING_SHARE` of what its driver, or the user, says that it can:
    `network_bandwidth`. What the user says of the run may mean the clients' links: by that it is medium at most.
@@ -6,8 +6,8 @@
    `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it
    is full a device that works in parallel is busy all the time. Where most clients are surer of something else, that
    counts, but for `operation_latency`: that they wait, and not for what.
-3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
-   of the clients says something else it is medium at most.
+3. The verdict of at least half of the clients' own limiters, with the confidence that half of those have; where a tenth
+   or more of the clients have another verdict it is medium at most.
 4. Else, and where two limits are each that of half of the clients: `unknown`, with the count of each.
 """
 
@@ -41,7 +41,7 @@ _WAITS = frozenset({Bottleneck.OPERATION_LATENCY})
 
 
 def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) -> Conclusion | None:
-    """Say what limited a sum.
+    """Describe what limited a sum.
 
     Args:
         observed: What observers saw in its window.
@@ -134,7 +134,7 @@ _RULES: tuple[Callable[[Observed], Conclusion | None], ...] = (_link, _ceiling, 
 
 
 def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
-    """Give what most clients say; None where none says anything."""
+    """Give the verdict of most clients; None where no client has one."""
     if not own:
         return None
     counted = Counter(limiter.verdict for limiter in own.values()).most_common()

@@ -69,7 +69,7 @@ class ClientPhase:
         return int(self.own_ns[max(0, int(np.searchsorted(self.set_ns, set_ns, side="right")) - 1)])
 
     def late_ns(self, begin_ns: int) -> int:
-        """Say how much later than a time of the set it began."""
+        """Return how much later than a time of the set it began."""
         return self.begun_ns + self.shift.ns - begin_ns
 
 
@@ -175,7 +175,7 @@ def _came_to_the_end(ended: events.PhaseFinished | None, *, is_lost: bool) -> bo
 
 
 def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
-    """Say when the first worker of the jobs that begin at once did so; None: there is none, or the phase has no end."""
+    """Return when the first worker of the jobs that begin at once did so; None: there is none, or the phase has no end."""
     if ended is None:
         return None
     jobs = plan.phases[ended.phase_index].jobs
@@ -235,7 +235,7 @@ def _by_phase(ticks: pl.DataFrame) -> dict[int, pl.DataFrame]:
 def _phase(
     index: int, ticks: pl.DataFrame, begun: Mapping[str, ClientPhase], grid: _Grid, loads: Sequence[str]
 ) -> tuple[PhaseOfSet, pl.DataFrame]:
-    """Say where a phase of a set lies; its ticks that are in the sum, with `set_ns`, too."""
+    """Return where a phase of a set lies; its ticks that are in the sum, with `set_ns`, too."""
     last = dict(ticks.group_by(CLIENT).agg(pl.col("number").max() - pl.col("first").min()).iter_rows())
     of_sum = [name for name in loads if name in last and (begun[name].is_finished or last[name] > 0)]
     cut_by = tuple(name for name in of_sum if not begun[name].is_finished)

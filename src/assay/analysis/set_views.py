@@ -1,7 +1,7 @@
 """Which part of a document of several clients is asked for: the sums, or what one client did?
 
 A document of one client has one part: all of it. The results of several come sums first, then each client's own; whoever
-numbers rows, compares or draws takes one of the two parts, so that no sum stands beside its own summands.
+numbers rows, compares or draws takes one of the two parts, so that no sum is next to its own summands.
 """
 
 import msgspec

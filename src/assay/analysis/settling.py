@@ -1,9 +1,9 @@
 """Has a phase that may be extended come to a steady rate, so that it can end?
 
-While it runs, from the engine's own intervals: once the asked time is over, and every so often after that, each of its jobs
-is judged as its result will be (`statistics/steady.py`). The phase can end when all of them are steady, were so for as long
-as was asked for, and are known well enough. It ends by itself at its longest time. A phase with a rule of evenness of its
-own ends by that (`evenness.py`).
+While it runs, from the engine's own intervals: once the asked time is over, and at intervals after that, each of its
+jobs is judged as its result will be (`statistics/steady.py`). The phase can end when all of them are steady, were so
+for as long as was asked for, and are known well enough. It ends by itself at its longest time. A phase with a rule of
+evenness of its own ends by that (`evenness.py`).
 """
 
 from collections.abc import Iterator

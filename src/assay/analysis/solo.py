@@ -87,7 +87,7 @@ _NEAREST_FIRST = (SharedStorage.TARGET, SharedStorage.DEVICE, SharedStorage.UNKN
 
 
 def _shared(work: _Beside, run: RunRecord) -> SharedStorage:
-    """Say what a job has in common with the nearest of those beside it."""
+    """Describe what a job has in common with the nearest of those beside it."""
     mine = _targets(work.job, run.plan)
     return min((_common(mine, _targets(other, run.plan), run) for other in work.others), key=_NEAREST_FIRST.index)
 

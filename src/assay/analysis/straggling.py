@@ -41,7 +41,7 @@ _KINDS: Final[Mapping[str, Callable[[TimeBudget], float | None]]] = {
 
 
 def cause_of(own: Result, others: Sequence[Result]) -> str:
-    """Say in words why a client was slow.
+    """Describe why a client was slow.
 
     Args:
         own: What it did.

@@ -77,7 +77,7 @@ class Subject:
 
     @property
     def is_direct(self) -> bool:
-        """Whether the page cache was passed by; a phase that was cut does not say, then what the Plan asked for."""
+        """Whether the page cache was passed by; for a phase that was cut, whether the Plan asked for it."""
         return not self.touches_memory and _is_direct(self.record, self.job)
 
     @property

@@ -92,7 +92,7 @@ class SumCase:
 
     @property
     def can_be_compared(self) -> bool:
-        """Whether there is a sum of several clients, and they did enough to say who was slower."""
+        """Whether there is a sum of several clients, and they did enough to decide which was slower."""
         is_sum_of_several = self.case.window.has_sum and len(self.rates) >= _SEVERAL
         return is_sum_of_several and self.case.ops >= thresholds.FEW_OPS * len(self.rates)
 

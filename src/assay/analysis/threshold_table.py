@@ -1,4 +1,4 @@
-"""Every threshold with its value and its meaning: made from `thresholds.py` itself, so that it cannot say anything else."""
+"""Every threshold with its value and its meaning: made from `thresholds.py` itself, so that the two cannot differ."""
 
 import ast
 import dataclasses

@@ -76,7 +76,7 @@ class Window:
     is_trimmed: bool = False
     """Whether only the intervals in which all workers were at work are counted."""
     lacks_interval: bool = False
-    """Whether no whole interval lay in the part that is wanted, so that all of the phase stands for it."""
+    """Whether no whole interval lay in the part that is wanted, so that all of the phase is used instead."""
 
     @property
     def common(self) -> Span:

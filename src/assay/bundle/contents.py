@@ -115,7 +115,7 @@ def _panics_unprinted() -> Iterator[None]:
 
 
 def check_rows(table: pl.DataFrame, name: str, phases: int) -> pl.DataFrame:
-    """Return a table whose rows a run of so many phases can have; raises ValueError."""
+    """Return a table whose rows a run of `phases` phases can have; raises ValueError."""
     for column in table.columns:
         values = table[column]
         if column not in _MAY_BE_NULL[name] and values.null_count():
@@ -149,7 +149,7 @@ def read_events(data: bytes) -> list[Event]:
 
 
 def check_events(events: Iterable[Event], phases: int) -> None:
-    """Look whether events can be of a run of so many phases; raises ValueError."""
+    """Check that events can be of a run of `phases` phases; raises ValueError."""
     for event in events:
         index = getattr(event, "phase_index", None)
         if index is not None and not 0 <= index < phases:

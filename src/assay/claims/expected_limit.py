@@ -110,7 +110,7 @@ def check_names(limits: Sequence[ExpectedLimit], plan: Plan) -> None:
 
 
 def is_meant(limit: ExpectedLimit, *, phase: str, job: str, operation: str) -> bool:
-    """Say whether an expectation is for a row."""
+    """Return whether an expectation is for a row."""
     return not limit.name or limit.name in _names_of(phase, job, operation)
 
 

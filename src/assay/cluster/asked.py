@@ -26,7 +26,7 @@ class ClientsAsked:
     """Where workers are started by this command."""
     observers: tuple[HostSpec, ...] = ()
     join: Path | None = None
-    """Folder in which `join.json` is written for workers that are started elsewhere; None: none are waited for."""
+    """Folder in which `join.json` is written for workers that this command does not start; None: it waits for none."""
     clients: int = 0
     """How many of those are waited for."""
     join_wait_s: float = JOIN_BY_HAND_S

@@ -49,7 +49,7 @@ class ClientState:
         return self.joined.role is Role.LOAD
 
     def standing(self) -> Standing:
-        """Describe how far it is, for whoever waits for it."""
+        """Return how far it is, for whoever waits for it."""
         return Standing(
             place=_OVER if self.has_ended else max(2 * self.ready, 2 * self.finished + 1),
             work=self.work,

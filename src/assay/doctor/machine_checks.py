@@ -132,7 +132,7 @@ def _memory(value: Mapping[str, FactValue]) -> Check:
 
 
 def scarce_memory(total: FactValue, available: FactValue) -> Check | None:
-    """Name memory, in bytes, that is taken but for a tenth; None where more is available, or nobody can say."""
+    """Name memory, in bytes, that is taken but for a tenth; None where more is available, or a size is unknown."""
     if not isinstance(total, int) or not isinstance(available, int) or available > _SCARCE_SHARE * total:
         return None
     text = f"{gib(available)} of {gib(total)} of memory available: caches are small, and the run can push others out to swap"

@@ -72,7 +72,7 @@ class StatusLines:
 
 
 def _cut(text: str, columns: int) -> str:
-    """Give as much of a text as fits into so many columns."""
+    """Give as much of a text as fits into `columns` columns."""
     used = 0
     for place, letter in enumerate(text):
         used += 2 if unicodedata.east_asian_width(letter) in "WF" else 1

@@ -471,7 +471,7 @@ class _Translation:
 
 
 def sample_interval_s(phases: Collection[plan.Phase], repeat: int = 1) -> float:
-    """Choose the length of an interval, for phases that come so many times.
+    """Choose the length of an interval, for phases that are executed `repeat` times.
 
     A thirtieth of the shortest timed phase at most, within 25 ms and 1 s; longer where the run would have more than
     `USUAL_INTERVALS`, as far as the shortest phase still has its thirty; `MOST_INTERVALS` are never exceeded.

@@ -32,7 +32,8 @@ _TOKEN_OR_DOT = re.compile(rf"{_TOKENS}|(?P<dot>\.)|(?P<end>[\n=,])", re.DOTALL)
 def check_text(text: str, source: str) -> None:
     """Raise FrontEndError where words are too long, or brackets or dots of keys too many inside each other."""
     depth = dots = 0
-    # A key ends with its line: where no line has so many dots, none need be counted, and most of a load is dots and ends.
+    # A key ends with its line: where no line has more than NESTING dots, they need no count, and most of a load is
+    # dots and ends.
     has_dots = any(line.count(".") > NESTING for line in text.split("\n"))
     for token in (_TOKEN_OR_DOT if has_dots else _TOKEN).finditer(text):
         kind = token.lastgroup

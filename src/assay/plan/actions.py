@@ -8,7 +8,7 @@ from assay.plan.values import Kind, Value
 
 
 class TokenUnit(enum.Enum):
-    """What a token of a rate stands for."""
+    """What a token of a rate represents."""
 
     EVENT = "event"
     OP = "op"

@@ -12,7 +12,7 @@ from assay.plan.walk import job_ops
 
 
 def changes_per_flush(job: Job, ops: Sequence[Op], single_files: Collection[str]) -> int | None:
-    """Say how many changes of an operation go to storage with one flush of their file, which always follows.
+    """Return how many changes of an operation go to storage with one flush of their file, which always follows.
 
     Args:
         job: Job that it is one of.

@@ -1,9 +1,8 @@
 """How large may a number of a Plan be, and why not larger?
 
-One table for whoever makes a Plan: load files, `--set`, the tools' command lines. A number's name says what it means
-wherever it stands, so a row is found by the name; what a distribution draws has the row of the key that the distribution
-stands under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an
-attack.
+One table for whoever makes a Plan: load files, `--set`, the tools' command lines. A number's name has the same meaning
+in every place, so a row is found by the name; what a distribution draws has the row of the key that the distribution is
+under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an attack.
 
 The engine holds the same table, because a Plan may reach it by itself: `python -m bench.reference` writes
 `engine/src/plan/limits.json`, and `tests/unit/test_limits.py` sends each bound, and what lies beyond it, through both.
@@ -34,7 +33,7 @@ class Limit(NamedTuple):
         return self.least <= number <= self.most
 
     def refusal(self, number: float) -> str:
-        """Say what is wrong with a number beyond."""
+        """Describe what is wrong with a number beyond."""
         return f"{shown(number)} is out of range: {shown(self.least)} to {shown(self.most)}; {self.why}"
 
 
@@ -152,7 +151,7 @@ NAME_BYTES: Final = Limit(0, 1000, "it is shown in tables, and in the names of f
 """A `name` or `title`."""
 
 DRAWN: Final = frozenset({"value", "min", "max", "mean", "deviation", "median", "rows"})
-"""Numbers of a distribution that are of the kind of what is drawn: the row is that of the key that it stands under."""
+"""Numbers of a distribution that are of the kind of what is drawn: the row is that of the key that it is under."""
 UNBOUNDED: Final = frozenset({"origin", "schema"})
 """Where a Plan comes from is kept and shown, and nothing is done with it."""
 
@@ -166,7 +165,7 @@ def shown(value: float | str) -> str:
 
 
 def row_of(key: str, holder: str = "") -> Limit:
-    """Find the limit of a number; `holder` is the key that the object around it stands under."""
+    """Find the limit of a number; `holder` is the key that the object around it is under."""
     return NUMBERS[holder if key in DRAWN and holder in NUMBERS else key]
 
 
@@ -180,8 +179,8 @@ def _check(value: Any, key: str, holder: str, place: tuple[str, ...], depth: int
 
     Args:
         value: In a Plan.
-        key: Name of the field, or of the list, that it stands in.
-        holder: Key that the object around it stands under.
+        key: Name of the field, or of the list, that it is in.
+        holder: Key that the object around it is under.
         place: Words that lead to it.
         depth: Actions around it: nothing else of a Plan nests without end, so this bounds the descent too.
     """
@@ -223,7 +222,7 @@ def _refusal(place: tuple[str, ...], why: str) -> PlanError:
 
 
 def wrong_text(key: str, text: str) -> str:
-    """Say what is wrong with a text of the field `key`; empty: nothing."""
+    """Describe what is wrong with a text of the field `key`; empty: nothing."""
     limit = NAME_BYTES if key in {"name", "title"} else TEXT_BYTES
     try:
         size = len(text.encode())

@@ -22,7 +22,7 @@ class UnknownNameError(PlanError):
     """A name in a job's own keys that nothing has."""
 
     def __init__(self, where: str, what: str, name: str | int, known: Collection[str | int], place: Place) -> None:
-        """Say where a thing of a name is missing, and which there are; `place` leads there from the job or the Plan."""
+        """Return where a thing of a name is missing, and which there are; `place` leads there from the job or the Plan."""
         self.what, self.name, self.place = what, str(name), place
         self.known = sorted(map(str, known))
         super().__init__(f"{where}: there is no {what} '{name}'; known here: {', '.join(self.known) or 'none'}")

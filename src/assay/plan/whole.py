@@ -23,7 +23,7 @@ class Origin(Value, kw_only=True):
     source: str
     sha256: str
     counts: dict[str, float] = msgspec.field(default_factory=dict)
-    """What the front end counted while it made the Plan, for those who tell of the run; part of no operation."""
+    """What the front end counted while it made the Plan, for reports on the run; part of no operation."""
     files: dict[str, str] = msgspec.field(default_factory=dict)
     """Texts of the files that the source names, and of what they include, by name."""
 

@@ -51,7 +51,7 @@ def expectation_words(found: Expectation) -> str:
 
 
 def expected_of_row(document: Document, result: Result) -> Iterator[str]:
-    """Say of each expectation that is for a row what the row comes to."""
+    """Report for each expectation of a row what the row comes to."""
     label = result.label.split("#", maxsplit=1)[0]
     for expectation in document.expectations:
         for one in expectation.results:

@@ -1,7 +1,7 @@
 """The latency that heads a result: of one whose limit is the time that each operation takes (METHOD 1.5).
 
-At depth 1 such a result has a rate only because each operation takes so long: the latency is what was measured. Of streams
-people ask for the bytes a second all the same.
+At depth 1 the rate of such a result follows from the time of each operation: the latency is what was measured. Of
+streams people ask for the bytes a second all the same.
 """
 
 from assay.report.numbers import is_stream

@@ -122,7 +122,7 @@ def _line(row: dict[str, str], columns: Sequence[str], widths: dict[str, int]) -
 
 
 def shortened(text: str, cells: int) -> str:
-    """Take out of the middle what is too much for so many cells."""
+    """Take out of the middle what does not fit into `cells` cells."""
     if cell_len(text) <= cells:
         return text
     rest = max(0, cells - cell_len(_ELLIPSIS))

@@ -38,7 +38,7 @@ class _Time(ctypes.Structure):
 
 
 def make_semaphores(key: int, count: int, runs: int) -> None:
-    """Make a set of semaphores for so many runs; raises RunError if the kernel does not give them."""
+    """Make a set of semaphores for `runs` runs; raises RunError if the kernel does not give them."""
     found = _checked(key, "made", _libc.semget(key, count, _CREATE | 0o666))
     for number in range(count):
         _checked(key, "set", _libc.semctl(found, number, _SET_VALUE, ctypes.c_int(runs)))

@@ -53,7 +53,7 @@ def wait_for_rest(
     look: Look = how_busy,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Wait until the machine is at rest, or for so many seconds; returns whether it is.
+    """Wait until the machine is at rest, or for `most_s` seconds; returns whether it is.
 
     Args:
         directories: Those that are measured: their devices are looked at.

@@ -5,8 +5,8 @@
 //! than what was issued. What was acknowledged stays known when the engine is killed, and later runs go on from there. After
 //! the machine has gone down acknowledged writes may be lost by right, so floors of an earlier boot do not count.
 //!
-//! Where writes to one block overlap, or one failed, nobody can say which of them is on storage: the floor stays where it
-//! was until a write that had the block to itself is done.
+//! Where writes to one block overlap, or one failed, it is unknown which of them is on storage: the floor stays where
+//! it was until a write that had the block to itself is done.
 
 mod places;
 mod table;
@@ -53,7 +53,7 @@ pub struct OfSet<'a> {
 #[derive(Debug)]
 pub struct Generations {
     table: Table,
-    /// What a word of zeros stands for.
+    /// What a word of zeros means.
     first: u64,
     unit_bytes: u64,
     places: Places,

@@ -32,7 +32,7 @@ pub(super) struct Header {
     unit_bytes: u64,
     blocks: u64,
     boot: String,
-    /// What a word of zeros stands for.
+    /// What a word of zeros means.
     #[serde(default)]
     pub first: u64,
 }
@@ -120,7 +120,7 @@ impl Table {
         Ok((Self { words, file, name, folder }, old))
     }
 
-    /// Say what it is of.
+    /// Describe what it is of.
     pub fn describe(&self, header: &Header) -> io::Result<()> {
         header.write(&self.file)
     }

@@ -1,5 +1,5 @@
 //! The history of one block in a word: the newest generation issued, the floor, how many writes are in flight, and
-//! whether nobody can say which of several generations is on storage.
+//! whether it is unknown which of several generations is on storage.
 
 const GENERATION_BITS: u32 = 27;
 const GENERATION_MASK: u64 = (1 << GENERATION_BITS) - 1;

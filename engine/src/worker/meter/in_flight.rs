@@ -34,7 +34,7 @@ impl<T: Ticks> Meter<T> {
         }
     }
 
-    /// A wait for completions has ended now, with so many in flight until then.
+    /// A wait for completions has ended now, with `in_flight` requests in flight until then.
     #[inline]
     pub(in crate::worker) fn reaped(&mut self, completions: usize, in_flight: usize) {
         self.read_clock();

@@ -126,7 +126,7 @@ OF_RUN_OF_CLIENT: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     corruption.of_run,
     whole_run.missing_counters,
 )
-"""Of a run of several clients, what each has to say; the others of `OF_RUN` are of the run."""
+"""Of a run of several clients, the findings of each client; the others of `OF_RUN` are of the run."""
 
 OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.engine_errors,
@@ -144,4 +144,4 @@ OF_RESULTS: tuple[Callable[[RunRecord, Sequence[Result]], Iterable[Finding]], ..
     whole_run.accepted_in_vain,
     repeats.judge,
 )
-"""What only all results together say."""
+"""Findings that need all results together."""

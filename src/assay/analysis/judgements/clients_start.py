@@ -43,7 +43,7 @@ def _skew(at: SumCase) -> Iterator[Finding]:
 
 
 def _clocks(at: SumCase) -> Iterator[Finding]:
-    """Say so where a clock was read so coarsely that intervals of the clients may not belong together."""
+    """Report where a clock was read so coarsely that intervals of the clients may not belong together."""
     bound_ns = {name: one.shift.bound_ns for name, one in at.phase.clients.items()}
     worst = max(bound_ns, key=bound_ns.__getitem__)
     bound_s = bound_ns[worst] / NS_PER_S

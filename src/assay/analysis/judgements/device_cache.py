@@ -1,14 +1,15 @@
 """Did a cache of the device take what was to be durable?
 
 A device that says that its cache is volatile (`queue/write_cache` is `write back`, as of most disks, real and virtual)
-may lose what no flush followed. A direct write waits for the device, and for no flush: up to the end of a flush after the
-phase, the rate is known again. On a virtual machine the host answers the flush, whose memory may be what took the writes:
-such rates stood up to two times apart between runs, each of them steady (docs/decisions/0018-what-another-run-finds.md).
+may lose what no flush followed. A direct write waits for the device, and for no flush: up to the end of a flush after
+the phase, the rate is known again. On a virtual machine the host answers the flush, whose memory may be what took the
+writes: such rates differed between runs by up to a factor of 2, each of them steady
+(docs/decisions/0018-what-another-run-finds.md).
 
 A disk or array that says that data is safe in a tenth of the time of a random read, where that takes the milliseconds of
 moving parts, has put it into a cache of its own. With a battery that is as good as storage, but for a cache that fills;
-without one, it is lost with the power. Where the run has no random reads of depth 1, or where they are fast, nothing can be
-said.
+without one, it is lost with the power. Where the run has no random reads of depth 1, or where they are fast, this check
+finds nothing.
 """
 
 from collections.abc import Iterable, Iterator

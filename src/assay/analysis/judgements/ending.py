@@ -15,7 +15,7 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def of_rule(case: Case) -> list[Finding]:
-    """Say so when a phase did not end by the rule that the Plan gave it."""
+    """Report when a phase did not end by the rule that the Plan gave it."""
     record, job = case.record, case.job
     if record.finished is None:
         return []
@@ -35,7 +35,7 @@ def of_rule(case: Case) -> list[Finding]:
 
 
 def _uneven(case: Case) -> list[Finding]:
-    """Say so when the first worker that was done stopped others far behind it."""
+    """Report when the first worker that was done stopped others far behind it."""
     record, job = case.record, case.job
     if job.workers == 1 or record.finished is None:
         return []
@@ -66,7 +66,7 @@ def _shares_its_work(job: plan.Job) -> bool:
 
 
 def _unfair(case: Case) -> list[Finding]:
-    """Say so when workers that ran for the same time did not get the same share (Jain's index).
+    """Report when workers that ran for the same time did not get the same share (Jain's index).
 
     Source: Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984): (sum x)^2 / (n sum x^2).
     """

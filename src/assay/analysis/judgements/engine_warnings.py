@@ -28,7 +28,7 @@ _BRIEF = {
     events.HOLES: "reads of holes",
     _STALLED: "storage stalled",
 }
-"""A few words, to stand beside the number, where the identifier does not say it."""
+"""Short text to print next to the number, where the identifier is not used for it."""
 
 
 def judge(case: Case) -> Iterable[Finding]:

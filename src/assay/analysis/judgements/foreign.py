@@ -66,7 +66,7 @@ def _earlier_writes(case: Case, company: Company) -> Finding | None:
 
 
 def _amount(company: Company) -> str:
-    """Say what others had of the devices."""
+    """Describe what others had of the devices."""
     names = ", ".join(company.devices) + (f", below {', '.join(company.above)}," if company.above else "")
     share = company.bytes / company.total_bytes if company.total_bytes else 0.0
     text = (
@@ -87,7 +87,7 @@ def _graded(company: Company) -> Callable[..., Finding]:
 
 
 def _is_held_by_somebody(case: Case) -> bool:
-    """Whether a limit was full of what nobody can say whose it is: where the group's own counters were not recorded."""
+    """Whether a limit was full, and it is unknown by whose I/O: the group's own counters were not recorded."""
     used = most_used(case.subject, case.window.counted) if _is_full_limit(case) else None
     return used is not None and not used.is_of_group
 

@@ -1,6 +1,6 @@
-"""Report what other programs wrote, where the device's counters cannot tell: how much a write becomes is not known there.
+"""Report what other programs wrote, where the device's counters cannot show it: what a write becomes is unknown there.
 
-Where the counters can tell (`company.py`), they decide: they are of that device alone, and have all that went to it.
+Where the counters can show it (`company.py`), they decide: they are of that device alone, and have all that went to it.
 """
 
 from collections.abc import Iterable

@@ -48,7 +48,7 @@ def _of_server(one: Observed, direction: str, asked: int, wires: Wires | None) -
 
 
 def _of_others(wires: Wires, wire_did: str, asked: int) -> str:
-    """Say how many other interfaces there are, and what follows where one of them was busy too."""
+    """Return how many other interfaces there are, and what follows where one of them was busy too."""
     if not wires.others:
         return ""
     count = len(wires.others)

@@ -1,7 +1,7 @@
 """Did other clients of the run have the same machine?
 
-What the counters of a machine tell is of all of them then: it is held against what they did together, and that stands with
-each of them.
+The counters of the machine then cover all of them. They are compared with what all did together, and the result is
+reported with each of them.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _ALWAYS = "process_cpu_ns"
 
 
 def judge(case: Case) -> Iterator[Finding]:
-    """Name the others, and say what follows."""
+    """Name the others, and report what follows."""
     shared = case.run.machine
     if shared is None or not case.ops:
         return

@@ -39,7 +39,7 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def _at(case: Case, place: int) -> str:
-    """Say when an interval begins, since the phase began."""
+    """Return when an interval begins, since the phase began."""
     return format_seconds((int(case.steadiness.series.edges_ns[place]) - case.record.start_ns) / NS_PER_S)
 
 
@@ -145,7 +145,7 @@ def _of_course(case: Case, change: LatencyChange) -> Iterator[Finding]:
 
 
 def _longer_than_a_start(text: str, last: Stretch, before: Sequence[Stretch]) -> Finding:
-    """Report an excluded start: weak where it was so long that another run may settle at another of its levels."""
+    """Report an excluded start: weak where it was long enough for another run to settle at another of its levels."""
     other = [level for level in before if abs(level.mean / (last.mean or 1.0) - 1) > thresholds.WIDE_INTERVAL]
     share = sum(level.end - level.begin for level in other) / last.end
     if last.mean <= 0 or share < thresholds.EARLIER_SHARE:

@@ -9,7 +9,7 @@ from assay.units import format_number
 
 
 def judge(at: SumCase) -> Iterable[Finding]:
-    """Name the straggler, and say how fair the sum is."""
+    """Name the straggler, and report how fair the sum is."""
     jain = at.jain
     if not at.can_be_compared or jain is None:
         return

@@ -56,7 +56,7 @@ def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Fin
 
 
 def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
-    """Say once that memory served a whole run; where a warm cache was asked for, it is as it was to be."""
+    """Report once that memory served a whole run; where a warm cache was asked for, it is as it was to be."""
     data = [result for result in measured if result.throughput_bytes_per_s is not None]
     in_memory = [result for result in data if result.measures in _MEMORY]
     if not data or len(in_memory) < thresholds.NEARLY_ALL * len(data):
@@ -73,7 +73,7 @@ def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding
 
 
 def reason(run: RunRecord) -> Iterable[Finding]:
-    """Say what ended the run early, where the engine did not say it itself."""
+    """Report what ended the run early, where the engine did not report it itself."""
     text = run.facts.get("run.error")
     if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
         return []
@@ -86,7 +86,7 @@ def _error_text(event: events.Error) -> str:
 
 
 def ending(run: RunRecord) -> Iterable[Finding]:
-    """Say so when phases of the Plan have no result."""
+    """Report when phases of the Plan have no result."""
     finished = {record.index for record in run.phases if record.finished is not None}
     missing = [phase.title for index, phase in enumerate(run.plan.phases) if index not in finished]
     end = run.first(events.Finished)

@@ -28,7 +28,7 @@ _THREADS = "psync"
 def gather(
     subject: Subject, window: Window, uses: Sequence[budget.WorkerUse], latency_ns: LatencyNs, *, is_absorbed: bool
 ) -> Signals | None:
-    """Say what is known of an operation that is all that its job does; None for a window that nothing was sampled of."""
+    """Collect what is known of an operation that is all that its job does; None where no sample is of the window."""
     record, job, span = subject.record, subject.job, window.counted
     if not window.is_resolved or window.span.seconds <= 0:
         return None
@@ -85,7 +85,7 @@ def gather(
 
 
 def _is_polling(subject: Subject) -> bool:
-    """Say whether workers may busy-wait for completions: the ring's polling, and direct I/O with RWF_HIPRI.
+    """Return whether workers may busy-wait for completions: the ring's polling, and direct I/O with RWF_HIPRI.
 
     The kernel ignores RWF_HIPRI where it cannot poll, which is not recorded.
     """

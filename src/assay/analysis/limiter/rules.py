@@ -242,10 +242,10 @@ def operation_latency(at: Signals) -> Conclusion | None:
 
 
 def _has_room(at: Signals, *, is_named: bool) -> bool:
-    """Say whether more operations in flight give a higher rate. Little's law does not: it holds for any closed loop.
+    """Return whether more operations in flight give a higher rate. Little's law does not: it holds for any closed loop.
 
     They do where an operation takes no longer than with fewer in flight; and where what takes the time is seen, and the
-    device is idle for so long that even one that serves a request at a time would serve half as many again.
+    device is idle long enough that even one that serves a request at a time would serve half as many again.
     """
     if at.fewer is not None and at.latency_s is not None:
         return at.latency_s <= thresholds.STAYS * at.fewer.latency_s
@@ -268,7 +268,7 @@ RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
 
 
 def decide(at: Signals) -> Conclusion:
-    """Say what limited a number; where others took the CPUs, nothing is sure."""
+    """Describe what limited a number; where others took the CPUs, nothing is sure."""
     found = next((verdict for rule in RULES if (verdict := rule(at))), None) or _unknown(at)
     found = _confirmed(found, at)
     if at.neighbours is None or found.limit is Bottleneck.CPU_CONTENTION:

@@ -30,7 +30,7 @@ class DeviceSignals:
     limit: str = ""
     """That limit, in words."""
     is_limit_of_group: bool = True
-    """Whether the group's own counters say so; else the device's, which count everybody."""
+    """Whether this is from the group's own counters; else from the device's, which count everybody."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -65,13 +65,13 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def student_quantile(share: float, freedom: float) -> float:
-    """Value below which a share, at least a half, of Student's t with so many degrees of freedom lies."""
+    """Return the value below which a share, at least a half, of Student's t with `freedom` degrees of freedom lies."""
     x = beta_quantile(2 * (1 - share), freedom / 2, 0.5)
     return math.sqrt(freedom * (1 - x) / x) if x > 0 else math.inf
 
 
 def student_p(t: float, freedom: float) -> float:
-    """Two-sided p of a value of Student's t with so many degrees of freedom."""
+    """Return the two-sided p of a value of Student's t with `freedom` degrees of freedom."""
     return beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 

@@ -1,7 +1,7 @@
 """How well is the mean of a series of intervals known?
 
-Neighbouring intervals of a run are alike, so n of them tell less than n independent ones would. With the correlation of
-neighbours
+Neighbouring intervals of a run are alike, so n of them give less information than n independent ones. With the
+correlation of neighbours
 
     p = sum r_t r_(t-1) / sum r_t^2,   p += (1 + 3 p) / n,   0 <= p <= 0.95
 
@@ -35,7 +35,7 @@ class MeanInterval:
     mean: float
     half_width: float
     effective: float
-    """Independent values that would tell as much."""
+    """Number of independent values that would give as much information."""
 
     @property
     def low(self) -> float:
@@ -62,7 +62,7 @@ def mean_interval(values: FloatArray) -> MeanInterval | None:
 
 
 def effective_count(values: FloatArray) -> float:
-    """Independent values that tell as much of the mean as a series does."""
+    """Return how many independent values give as much information about the mean as a series does."""
     n = len(values)
     p = correlation(values)
     return float(max(n * (1 - p) / (1 + p), min(_LEAST_EFFECTIVE, n)))

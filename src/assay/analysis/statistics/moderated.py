@@ -5,10 +5,11 @@ Applications in Genetics and Molecular Biology 3, 2004, article 3):
 
     s~^2 = (d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees of freedom
 
-s0^2 is the median of the cells' variances, divided by that of chi^2(d) / d, which is below 1. d0 is 4, or less where the
-variances differ by more than chance would have it (Smyth's estimate from their logarithms): where cells differ, none may
-borrow much. Of many cells, those differ whose p stands after Benjamini and Hochberg (J. R. Statist. Soc. B 57, 1995): of all
-cells that are marked, the expected share of wrong ones is at most the rate; where none differs, any is marked at that rate.
+s0^2 is the median of the cells' variances, divided by that of chi^2(d) / d, which is below 1. d0 is 4, or less where
+the variances differ by more than chance would have it (Smyth's estimate from their logarithms): where cells differ,
+none may borrow much. Of many cells, those differ whose p passes Benjamini and Hochberg (J. R. Statist. Soc. B 57,
+1995): of all cells that are marked, the expected share of wrong ones is at most the rate; where none differs, any is
+marked at that rate.
 """
 
 import math

@@ -42,7 +42,7 @@ def enclosing_shares(quantile: float, above: IntArray, total: IntArray) -> tuple
 
 
 def _design_effect(above: IntArray, total: IntArray) -> float:
-    """Values that tell no more than one independent value would; at least 1."""
+    """Return how many values give as much information as one independent value; at least 1."""
     n, e = int(total.sum()), int(above.sum())
     share = e / n
     if not 0 < share < 1:

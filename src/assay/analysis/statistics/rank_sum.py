@@ -18,7 +18,7 @@ import numpy as np
 from assay.analysis.arrays import FloatArray
 
 EXACT_TO = 20
-"""Values of the larger sample up to which the distribution is exact; a normal one stands for it beyond."""
+"""Values of the larger sample up to which the distribution is exact; a normal one replaces it beyond."""
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """By which factor does B differ from A, by a few runs of each, and how sure is that?
 
-The unit is the run: intervals of one run say nothing of the next. Ratios are differences of logarithms.
+The unit is the run: intervals of one run show nothing about the next. Ratios are differences of logarithms.
 
     one of either                the ratio alone: nobody knows what another run would give
     two of the fewer             the range of the ratios of any two

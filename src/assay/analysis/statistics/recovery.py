@@ -37,7 +37,7 @@ class Found:
 
 
 def band_of(before: FloatArray) -> float:
-    """Say how far a sample may be off the level of some samples, shape `(n,)`, n above 0, as a share of a mean above 0."""
+    """Return how far a sample may be off the level of some, shape `(n,)`, n above 0, as a share of a mean above 0."""
     spread = _MAD_TO_SPREAD * float(np.median(np.abs(before - np.median(before))))
     return max(thresholds.SAME_LEVEL, _DEVIATIONS * spread / float(before.mean()))
 
@@ -72,6 +72,6 @@ def _left(off: FloatArray, band: float) -> int | None:
 
 
 def _runs(is_off: npt.NDArray[np.bool_]) -> list[int]:
-    """Where so many samples in a row are off."""
+    """Find the first of each `_MOVED_SAMPLES` samples in a row that are off."""
     count = _MOVED_SAMPLES
     return [place for place in range(len(is_off) - count + 1) if is_off[place : place + count].all()]

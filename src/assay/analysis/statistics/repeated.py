@@ -1,7 +1,7 @@
 """What is typical of a few repeats of one measurement, how well is that known, and does a repeat or the time spoil it?
 
-The unit is the repeat: intervals of one run say nothing of the next. Rates and latencies vary by factors, so all is of their
-logarithms.
+The unit is the repeat: intervals of one run show nothing about the next. Rates and latencies vary by factors, so all is
+of their logarithms.
 
     one                  the value alone: nobody knows what another repeat would give
     two                  the geometric mean, and no interval: the two values are all that is known
@@ -26,7 +26,7 @@ from assay.analysis.statistics import signed_rank
 from assay.analysis.statistics.beta import student_quantile
 
 _INTERVAL_FROM, _RANKS_FROM, _RANKS_TO = 3, 6, 100
-"""Beyond the last there are too many pairs; the mean of so many is as good as normal."""
+"""Beyond the last there are too many pairs; the mean of that number of values is as good as normal."""
 _STANDS_OUT_FROM = 5
 """Values from where on the spread of the others says anything of one."""
 _TREND_FROM = 4
@@ -42,7 +42,7 @@ class TypicalMethod(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Typical:
-    """What a sample stands for."""
+    """The typical value of a sample."""
 
     value: float
     interval: tuple[float, float] | None

@@ -16,7 +16,7 @@ import numpy as np
 from assay.analysis.arrays import FloatArray
 
 EXACT_PAIRS = 50
-"""Pairs up to which the distribution is exact; a normal one stands for it beyond."""
+"""Pairs up to which the distribution is exact; a normal one replaces it beyond."""
 LEAST_PAIRS = 6
 """Pairs from where on there is an interval at 95 %: of five, all that was seen is one at 93.75 %."""
 

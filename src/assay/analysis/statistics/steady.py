@@ -6,8 +6,8 @@ ratio:
 1. `levels` cuts it where its level changes. A pattern that repeats (`period`) is no change of level: it is taken out, and
    the series cut anew.
 2. Levels that go one way to the end, and that a line fits as well as the steps do, are a drift.
-3. The last level counts. What is left of a start in it goes, as far as MSER-5 says (White 1997), if it stands apart: by 1 %,
-   and by more than chance.
+3. The last level counts. What is left of a start in it is left out, as far as MSER-5 finds it (White 1997), if it
+   differs by 1 % and by more than chance.
 4. A last level of fewer than ten values, or of less than 30 % of the series, is a late shift: it may be steady, but nothing
    shows that it is. So is one at which nothing is done any more. What came before it has no number either.
 5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), unless they
@@ -43,7 +43,7 @@ _START_ERRORS = 2.0
 
 @dataclass(frozen=True)
 class Stretch:
-    """Values `begin` up to before `end` of a series, which stood at one level."""
+    """Values `begin` up to before `end` of a series, which were at one level."""
 
     begin: int
     end: int
@@ -56,13 +56,13 @@ class Steadiness:
 
     verdict: SteadyVerdict
     last: Stretch | None = None
-    """Where its end stands: the window where it is steady, else what was looked at; None: too little to look at."""
+    """The level at its end: the window where it is steady, else what was looked at; None: too little to look at."""
     before: tuple[Stretch, ...] = ()
-    """What it stood at earlier, in order."""
+    """Its earlier levels, in order."""
     trend: float | None = None
     """By which share the line through `last` rises or falls from its first value to its last."""
     period: int | None = None
-    """After so many values it repeats itself."""
+    """Number of values after which it repeats itself."""
     mser_mean: float | None = None
     """Mean by MSER-5 of the whole series; None: it found no end of the start in the first half."""
 
@@ -155,7 +155,7 @@ def _matters(line: Trend) -> bool:
 
 
 def staircase(z: FloatArray, found: Levels) -> int | None:
-    """Say where levels begin that are a drift; None: none are.
+    """Return where levels begin that are a drift; None: none are.
 
     Args:
         z: Logarithms of the series.

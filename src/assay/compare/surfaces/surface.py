@@ -25,7 +25,7 @@ class SurfaceCell(Part, frozen=True, kw_only=True):
     adjusted_p: float | None
     """After Benjamini and Hochberg, over all cells of the test."""
     is_significant: bool
-    """Whether it is one of those that differ, with so many cells looked at."""
+    """Whether it is one of those that differ, with the number of cells allowed for."""
     verdict: ComparisonVerdict
     why: str
     """Why it does not count; empty: it does."""
@@ -80,7 +80,7 @@ class MeanOfCells(Part, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
     """At 95 % confidence, by how runs differ from each other."""
     is_significant: bool
-    """Of rows and columns: whether it is one that differs, with so many looked at. Of others: whether its p is so small."""
+    """Of rows and columns: whether it differs, with their number allowed for. Of others: whether its p is small."""
     median_ratio: float | None
     better: int
     worse: int

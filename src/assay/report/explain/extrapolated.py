@@ -11,7 +11,7 @@ USUAL_CLIENTS = 10
 
 
 def extrapolated(run: RunRecord, result: Result, clients: int) -> Iterator[str]:
-    """Say what clients like this one need, or why that is unknown."""
+    """Describe what clients like this one need, or why that is unknown."""
     for record in run.phases:
         if (record.phase.name, record.phase.repeat) != (result.phase, result.repeat):
             continue

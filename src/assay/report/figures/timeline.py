@@ -69,7 +69,7 @@ class Rates:
 
 
 def rates(timeline: Timeline, unit: RateUnit, most_steps: int = MAX_STEPS) -> Rates:
-    """Turn work per interval into rates of at most so many steps."""
+    """Turn work per interval into rates of at most `most_steps` steps."""
     work = (timeline.bytes if unit.of_bytes else timeline.ops).astype(np.float64) / unit.per_unit
     start, end, work = _join_short_end(timeline.start_s, timeline.end_s, work)
     each = work / (end - start)
