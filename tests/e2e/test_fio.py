@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,27 @@ CALLS = (
     ("--rw=write:12k --size=256k --io_size=32k --loops=5", "pwrite64", 40),
 )
 """Jobs whose I/Os go in an order that is known, the calls that they make, and how many."""
-_CALL = re.compile(r" (\w+)\(\d+<[^>]*/(?:x\.0\.0|f0+)>, (.*?)(?:\) += \d+| <unfinished \.\.\.>)$")
+_CALL = re.compile(r" (\w+)\(\d+<[^>]*/(?:x\.0\.0|f0+)>, (.*?)\) += \d+$")
+_UNFINISHED = " <unfinished ...>"
+_RESUMED = re.compile(r"^\d+ +<\.\.\. \w+ resumed>")
 _MOVED = re.compile(r'^".*"(\.\.\.)?, ')
 
 
 def calls_on_the_file(trace: Path) -> list[tuple[str, str]]:
     """The calls on the file of a job, with their numbers: of what is moved, its size and place."""
-    found = [_CALL.search(line) for line in trace.read_text().splitlines()]
+    found = [_CALL.search(line) for line in _whole_calls(trace.read_text().splitlines())]
     return [(one[1], _MOVED.sub("", one[2])) for one in found if one]
+
+
+def _whole_calls(lines: Sequence[str]) -> Iterator[str]:
+    """Put the two halves of a call together that strace wrote when another thread made one meanwhile; in order of begin."""
+    for number, line in enumerate(lines):
+        if line.endswith(_UNFINISHED):
+            process = line.split()[0]
+            rest = next((other for other in lines[number + 1 :] if other.split()[0] == process), "")
+            yield line.removesuffix(_UNFINISHED) + _RESUMED.sub("", rest)
+        elif not _RESUMED.match(line):
+            yield line
 
 
 def of_the_job(calls: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:

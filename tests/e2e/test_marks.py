@@ -175,8 +175,8 @@ def test_a_mark_is_where_it_was_asked_for_however_that_was(assay: Assay, tmp_pat
     marked = {one["label"]: zero_s + one["phase_s"] for one in document["marks"] if one["source"] == "user"}
     assert marked.keys() == asked.keys()
     for way, (before_s, after_s) in asked.items():
-        # The kernel keeps when a process was started to a hundredth of a second.
-        assert before_s - 0.01 <= marked[way] <= after_s, (way, marked[way] - before_s)
+        # A shell that became it slept for a second before. On a busy machine its wait for a CPU counts as the program's.
+        assert before_s - 0.5 <= marked[way] <= after_s, (way, marked[way] - before_s)
 
 
 @pytest.mark.quiet  # a rate that changes by itself ends the level before
