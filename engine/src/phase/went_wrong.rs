@@ -21,13 +21,14 @@ pub(super) struct Reported {
 impl Reported {
     /// Report everything once more where there is more of it.
     pub fn look(&mut self, emitter: &Emitter, phase_index: u32, jobs: &[ReadyJob], workers: &[Observed]) {
+        // A block is counted before its place is there, so its name may come with a later look.
+        self.name_blocks(emitter, phase_index, jobs);
         let failed = workers.iter().map(|worker| worker.stats.failed.get()).sum();
         let blocks = jobs.iter().filter_map(|job| job.shared.found.as_ref()).map(|found| found.blocks()).sum();
         if (failed, blocks) == (self.failed, self.blocks) {
             return;
         }
         (self.failed, self.blocks) = (failed, blocks);
-        self.name_blocks(emitter, phase_index, jobs);
         emitter.emit(&Event::WentWrong {
             t_ns: emitter.now_ns(),
             phase_index,

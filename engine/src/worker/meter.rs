@@ -265,8 +265,9 @@ impl<T: Ticks> Meter<T> {
     #[inline(never)]
     fn fail(&mut self, op: &OpNode, errno: i32) -> Result<bool, StoppedBy> {
         self.time_went_by();
-        self.stats.failed.add(1);
+        // The observer looks for the number of it once it sees that there is one more.
         self.stats.failures.add(op.state, errno);
+        self.stats.failed.add(1);
         // What nowait asks for is no sign that nothing works any more.
         self.failures_in_a_row += u32::from(errno != libc::EAGAIN || op.rw_flags & libc::RWF_NOWAIT == 0);
         let sum = Sum { failed: true, ..Sum::default() };
