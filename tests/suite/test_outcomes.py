@@ -165,6 +165,7 @@ def made():
     time.sleep(0.5)
     Path(__file__).with_name('made').unlink()
 def test_it(made):
+    Path(__file__).with_name('begun').touch()
     time.sleep(3600)
 """
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell begins a job in the background

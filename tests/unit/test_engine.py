@@ -1,14 +1,18 @@
 """Reading what an engine writes, and who may start one, without an engine."""
 
+import contextlib
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from assay.errors import InputError
+from assay import events
+from assay.errors import InputError, RunError
 from assay.plan import Origin, Plan, User
 from assay.running.engine import EngineProcess
 from assay.running.growing_file import READ_BYTES, GrowingFile
+from assay.running.stopping import Stops
 
 
 def test_a_stream_that_grows_without_end_is_read_in_pieces_that_fit(tmp_path: Path) -> None:
@@ -53,3 +57,30 @@ def test_only_root_starts_an_engine_as_somebody_else(tmp_path: Path, monkeypatch
 
     with pytest.raises(InputError, match="only root"):
         EngineProcess(asked, tmp_path / "stream", tmp_path / "log")
+
+
+@pytest.mark.parametrize("outcome", [events.Outcome.COMPLETE, events.Outcome.STOPPED])
+def test_an_engine_that_was_done_before_it_heard_of_a_lost_stream_was_not_stopped_by_it(
+    outcome: events.Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = events.Finished(t_ns=1, outcome=outcome, user_cpu_ns=0, system_cpu_ns=0, peak_rss_bytes=0)
+    stream, engine = tmp_path / "stream", tmp_path / "engine"
+    engine.write_text(f"#!/bin/sh\nread plan\nrm {stream}\nread stop\necho '{msgspec.json.encode(end).decode()}'\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("ASSAY_ENGINE", str(engine))
+    plan = Plan(
+        name="lost",
+        origin=Origin(front_end="assay", source="", sha256=""),
+        seed=0,
+        targets=(),
+        file_sets=(),
+        phases=(),
+    )
+    is_stopped = outcome is events.Outcome.STOPPED
+
+    with (
+        EngineProcess(plan, stream, tmp_path / "log") as process,
+        pytest.raises(RunError, match="so the run was stopped") if is_stopped else contextlib.nullcontext(),
+    ):
+        heard = [event for event in process.follow(Stops()) if event is not None]
+        assert heard == [end]

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from assay import __version__
 from assay.bundle.client_set import Role
 from assay.cluster.hosts import HostSpec, parse_hosts
-from assay.cluster.launch import launch
+from assay.cluster.launch import Launched, launch
 from assay.cluster.worker_order import WorkerOrder, check_version, read_join_folder
 from assay.cluster.worker_shell import HostError, ShellChannel, WorkerShell
 from assay.errors import InputError, RunError
@@ -85,6 +86,38 @@ def test_a_worker_killed_by_a_signal_is_said_so(tmp_path: Path, join_folder: Pat
         wait_until(lambda: "a" in launched.faults(), "the fault of a")
 
     assert launched.faults()["a"].startswith("the worker is gone: it was killed by signal 9")
+
+
+class _SlowlyEnded:
+    """A worker that is gone, and whose host takes a moment to remove what was copied to it."""
+
+    def __init__(self) -> None:
+        self.is_closing, self.is_closed = threading.Event(), False
+
+    async def start(self, order: WorkerOrder) -> None:
+        """It is there at once."""
+
+    async def ended(self) -> str:
+        """It ends at once."""
+        return "the worker is gone"
+
+    async def close(self) -> str:
+        """Take that moment, and the next time none."""
+        if not self.is_closing.is_set():
+            self.is_closing.set()
+            await asyncio.sleep(0.2)
+            self.is_closed = True
+        return ""
+
+
+def test_who_leaves_while_a_lost_worker_is_cleared_away_waits_for_it() -> None:
+    worker = _SlowlyEnded()
+
+    with Launched({"a": worker}, _unheard) as launched:
+        launched.start([WorkerOrder(name="a", role=Role.LOAD, folder=Path("/here"), files={})])
+        wait_until(worker.is_closing.is_set, "the end of the worker")
+
+    assert worker.is_closed
 
 
 def test_nothing_is_imported_from_the_directory_in_which_a_worker_is_started(

@@ -116,6 +116,7 @@ class Launched:
         self._is_closing = self._reports_faults = False
         self._starting: list[asyncio.Task[None]] = []
         self._watching: list[asyncio.Task[None]] = []
+        self._closing: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="assay-launch", daemon=True)
         self._thread.start()
@@ -216,5 +217,11 @@ class Launched:
         await asyncio.gather(*map(self._close_one, self._workers))
 
     async def _close_one(self, name: str) -> None:
+        """End a worker, once: to cancel who waits for it would leave on the host what is being removed there."""
+        if name not in self._closing:
+            self._closing[name] = asyncio.create_task(self._close_now(name))
+        await asyncio.shield(self._closing[name])
+
+    async def _close_now(self, name: str) -> None:
         if left := await self._workers[name].close():
             self._lines.put(f"{name}: {left}")

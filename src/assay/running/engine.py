@@ -184,7 +184,8 @@ class EngineProcess:
             RunError: The engine ended without a final event, or wrote what is not an event.
             Interrupted: A second stop ended it, or left it behind.
         """
-        finished = is_lost = False
+        outcome: events.Outcome | None = None
+        is_lost = False
         ending = _Ending(self._process, stops)
         lines = GrowingFile(self._lines, self._stream)
         while True:
@@ -192,12 +193,13 @@ class EngineProcess:
             new = lines.read()
             for offset, line in new:
                 event = self._decode(line, offset)
-                finished = finished or isinstance(event, events.Finished)
+                if isinstance(event, events.Finished):
+                    outcome = event.outcome
                 ending.hear(event)
                 yield event
             if has_ended and lines.are_over():
                 break
-            if not (is_lost or finished) and lines.are_lost():
+            if not (is_lost or outcome) and lines.are_lost():
                 is_lost = True
                 self.send(events.StopRun())
             if text := ending.act(self):
@@ -205,13 +207,17 @@ class EngineProcess:
             elif not new:
                 yield None
                 time.sleep(POLL_S)
+        self._check_end(ending, outcome, is_lost=is_lost)
+
+    def _check_end(self, ending: "_Ending", outcome: events.Outcome | None, *, is_lost: bool) -> None:
+        """Raise what `follow` raises where it has not ended as it should."""
         if ending.was_killed:
             raise Interrupted(f"ended at once{self._cure}")
-        if is_lost:
+        if is_lost and outcome is not events.Outcome.COMPLETE:  # it may have been done before it was asked to stop
             raise RunError(
                 f"{self._stream} was removed, moved away or unmounted while the run was on, so the run was stopped"
             )
-        if not finished or self._process.returncode != 0:
+        if outcome is None or self._process.returncode != 0:
             raise RunError(self._obituary())
 
     def _decode(self, line: bytes, offset: int) -> events.Event:
