@@ -30,7 +30,7 @@ from testbed.host import command, need_root, need_tools, wait_until
 
 KIB = 1 << 10
 Words = Sequence[str | os.PathLike[str]]
-MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "6"))
+MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "4"))
 """Moments of a run at which a signal is tried; 0: all of them."""
 
 

@@ -13,7 +13,7 @@ from e2e.command import Assay
 from e2e.processes import Running, engines_of, running, state_of
 from testbed.devices import MIB
 
-SECONDS = float(os.environ.get("ASSAY_ENDURE_S", "40"))
+SECONDS = float(os.environ.get("ASSAY_ENDURE_S", "15"))
 """Length of the run; `make endure` takes two hours."""
 INTERVAL_S = max(0.01, SECONDS / 7200)
 """Length of an interval: a short run has as many as one of two hours, for what grows grows with them."""

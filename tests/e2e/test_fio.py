@@ -206,7 +206,7 @@ exit_what=stonewall
 @pytest.mark.parametrize(("what", "ended"), [("group", 2), ("stonewall", 3), ("all", 3)])
 def test_a_job_that_is_done_ends_those_that_fio_ends(what: str, ended: int, assay: Assay, tmp_path: Path) -> None:
     (theirs := tmp_path / "fio").mkdir()
-    other_s = 10
+    other_s = 5
     text = EXITS.format(what=what, other_s=other_s)
 
     found = [run_file(assay, text, tmp_path), run_theirs(text, theirs)]

@@ -29,7 +29,7 @@ from testbed.leaks import SESSION_VARIABLE, processes_of
 from unit.bundle_streams import begun
 from unit.forged_bundles import sealed
 
-CASES = int(os.environ.get("ASSAY_FUZZ_PROGRAMS", "12"))
+CASES = int(os.environ.get("ASSAY_FUZZ_PROGRAMS", "8"))
 ONLY = os.environ.get("ASSAY_FUZZ_PROGRAM")
 MEASURING = {
     *(b"quick", b"run", b"rerun", b"measure", b"ab", b"matrix", b"mark"),

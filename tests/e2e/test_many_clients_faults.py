@@ -99,15 +99,20 @@ WORKER_KILLED = Failing("worker killed", _kill_worker, _nothing, (CLOSED,))
 ENGINE_KILLED = Failing("engine killed", _kill_engine, _nothing, (KILLED,), leaves_data=True)
 WORKER_STOPPED = Failing("worker stopped", _stop_worker, _go_on, (SILENT,))
 LINK_CUT = Failing("link cut", _cut, _mend_link, (SILENT, CLOSED))
-# Each failure once, and each policy; `make prove` tries the rest.
+# Each way to notice a failure once, and each policy; `make prove` tries the rest.
 CASES: tuple[tuple[Failing, str], ...] = (
-    (WORKER_KILLED, "continue"),
     (WORKER_KILLED, "stop"),
     (ENGINE_KILLED, "continue"),
+    (WORKER_STOPPED, "abort"),
+)
+RARE = (
+    (WORKER_KILLED, "continue"),
+    (WORKER_KILLED, "abort"),
     (WORKER_STOPPED, "continue"),
+    (WORKER_STOPPED, "stop"),
+    (LINK_CUT, "continue"),
     (LINK_CUT, "abort"),
 )
-RARE = ((WORKER_KILLED, "abort"), (WORKER_STOPPED, "stop"), (LINK_CUT, "continue"))
 if os.environ.get("ASSAY_LOST") == "all":
     CASES += RARE
 

@@ -32,7 +32,7 @@ from e2e.processes import WAIT_S
 from testbed.forked_assay import Done, Task
 from testbed.nth_call import errors_of
 
-NTH_CALLS = int(os.environ.get("ASSAY_NTH_CALLS", "25"))
+NTH_CALLS = int(os.environ.get("ASSAY_NTH_CALLS", "15"))
 """How many failures are tried; 0: all."""
 ROUNDS = int(os.environ.get("ASSAY_NTH_ROUNDS", "0"))
 """How often each n is tried, with another error each time; 0: with all that its call can return."""

@@ -11,6 +11,7 @@ use crate::buffer::Buffers;
 use crate::warning_id::WarningId;
 use std::io;
 use std::ptr;
+use std::time::Duration;
 
 /// `struct iocb` of linux/aio_abi.h.
 #[repr(C)]
@@ -223,6 +224,15 @@ impl Backend for Aio {
         }
         let at_least = wait.at_least.saturating_sub(refused).min(self.in_flight);
         self.reap(done, Wait { at_least, at_most: wait.at_most - refused, ..wait })
+    }
+
+    fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
+        let refused = self.refused.len().min(at_most);
+        done.extend(self.refused.drain(..refused));
+        if self.in_flight == 0 || refused == at_most {
+            return Ok(());
+        }
+        self.reap(done, Wait { at_least: 0, at_most: at_most - refused, within: Some(Duration::ZERO) })
     }
 
     fn execute(&mut self, request: Request) -> i64 {

@@ -148,6 +148,12 @@ pub trait Backend: Store {
         unreachable!("the compiler refuses a queue here")
     }
 
+    /// Append what has come back by now, `at_most` of it; nothing is handed over, and nothing waited for. Errors as
+    /// [`Backend::hand_over`].
+    fn look(&mut self, _done: &mut Vec<Completion>, _at_most: usize) -> io::Result<()> {
+        unreachable!("the compiler refuses a queue here")
+    }
+
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;
 

@@ -33,6 +33,8 @@ pub(crate) struct NullModel {
     pub(crate) short: Option<usize>,
     /// After this many requests, nothing can be waited for any more.
     pub(crate) breaks_after: Option<usize>,
+    /// What the worker takes to make or judge a KiB of what is in a buffer.
+    pub(crate) work_ns_per_kib: u64,
 }
 
 impl Default for NullModel {
@@ -45,6 +47,7 @@ impl Default for NullModel {
             failing: None,
             short: None,
             breaks_after: None,
+            work_ns_per_kib: 0,
         }
     }
 }
@@ -64,6 +67,8 @@ pub(crate) struct Null<T> {
     /// Begun: when each is done.
     in_hand: Vec<(u64, Completion)>,
     carried_out: Rc<RefCell<Vec<Carried>>>,
+    /// The buffer that was worked on last, and up to where.
+    worked: (usize, usize),
     /// What happens when this many requests have come.
     then: Option<(usize, Box<dyn Fn()>)>,
 }
@@ -106,7 +111,7 @@ impl<T: Ticks> Null<T> {
         let buffers = Buffers::new(depth as usize, buffer_bytes)?;
         let (names, sizes, open) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (queued, in_hand, carried_out) = (Vec::new(), Vec::new(), Rc::default());
-        Ok(Self { clock, model, buffers, names, sizes, open, queued, in_hand, carried_out, then: None })
+        Ok(Self { clock, model, buffers, names, sizes, open, queued, in_hand, carried_out, worked: (0, 0), then: None })
     }
 
     /// A file that is there from the beginning.
@@ -246,8 +251,14 @@ impl<T: Ticks> Null<T> {
         let Some(&(enough_ns, _)) = self.in_hand.get(wait.at_least - 1) else { return };
         let over_ns = wait.within.map_or(u64::MAX, |time| self.clock.now_ns() + time.as_nanos() as u64);
         self.clock.nap_until(enough_ns.min(over_ns));
+        self.take_done(done, wait.at_most);
+    }
+
+    /// Append what is done by now, the oldest first.
+    fn take_done(&mut self, done: &mut Vec<Completion>, at_most: usize) {
+        self.in_hand.sort_by_key(|&(done_ns, _)| done_ns);
         let now_ns = self.clock.now_ns();
-        let count = self.in_hand.partition_point(|&(done_ns, _)| done_ns <= now_ns).min(wait.at_most);
+        let count = self.in_hand.partition_point(|&(done_ns, _)| done_ns <= now_ns).min(at_most);
         done.extend(self.in_hand.drain(..count).map(|(_, completion)| completion));
     }
 }
@@ -256,6 +267,9 @@ impl<T: Ticks> Backend for Null<T> {
     const NAME: &'static str = "null";
 
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        let (before, up_to) = std::mem::replace(&mut self.worked, (slot, length));
+        let worked = if before == slot && up_to < length { length - up_to } else { length };
+        self.clock.burn_until(self.clock.now_ns() + worked as u64 * self.model.work_ns_per_kib / 1024);
         self.buffers.slot(slot, length)
     }
 
@@ -274,6 +288,11 @@ impl<T: Ticks> Backend for Null<T> {
     fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
         self.hand_over()?;
         self.reap(done, wait);
+        Ok(())
+    }
+
+    fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
+        self.take_done(done, at_most);
         Ok(())
     }
 

@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// Milliseconds that the polling thread of the kernel goes on without work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 50;
+/// IORING_ENTER_GETEVENTS.
+const GET_EVENTS: u32 = 1;
 
 /// What a ring is made for.
 #[derive(Debug, Clone, Copy)]
@@ -247,6 +249,21 @@ impl Backend for Uring {
             Some(time) => self.enter_within(wait.at_least, time)?,
         }
         self.reap(done, wait.at_most);
+        Ok(())
+    }
+
+    fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
+        if self.ring.completion().is_empty() {
+            // A ring that defers its work has no completions before it is entered.
+            // SAFETY: no memory is passed.
+            let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
+            match entered {
+                Ok(_) => {}
+                Err(error) if can_try_again(&error) => {}
+                Err(error) => return Err(self.break_off(error)),
+            }
+        }
+        self.reap(done, at_most);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Workers with several requests in flight.
 
-use super::plans::{act, job, on_set};
+use super::plans::{act, job, on_set, set};
 use super::{MS, NullModel, START_NS, Trial, buckets, ops, own, taking};
-use crate::plan::{Access, Action, Batch, Coverage, Distribution, Op, OpKind, Region};
+use crate::plan::{Access, Action, Arrival, Batch, Coverage, Distribution, Op, OpKind, Region, Spacing, Stop};
 use proptest::prelude::*;
 
 /// Loops that go the short way of a queue, and the long one.
@@ -93,6 +93,44 @@ fn a_wait_for_several_comes_back_with_the_last_of_them_and_takes_no_more_than_it
         outcome.check_conserved();
         assert_eq!(outcome.latency("io"), buckets(latencies.iter().map(|ms| ms * MS)));
         assert_eq!(outcome.stats.reaps.get(), reaps);
+    }
+}
+
+/// Writes of a MiB, each of which is 16 ms of work for the worker.
+fn laborious(stop: Stop, latency_ns: u64) -> Trial {
+    let write = job("job", vec![own(OpKind::Write, "io", 1048576.0)], stop);
+    let model = NullModel { work_ns_per_kib: MS / 64, ..taking(&[latency_ns]) };
+    Trial { set: set(4, 1.0, 1048576.0), ..Trial::new(write, model) }
+}
+
+#[test]
+fn making_content_is_in_no_latency_of_what_is_in_flight() {
+    for depth in [2, 3, 16] {
+        let outcome = laborious(ops(100), 20 * MS).queued(depth).run();
+
+        outcome.check_conserved();
+        let latency = outcome.latency("io");
+        assert_eq!((outcome.stats.ops.get(), outcome.stats.bytes.get()), (100, 100 << 20));
+        // What is done is seen after the part that is being made then, which takes 1 ms.
+        assert!(latency.max_ns <= 21 * MS, "{latency:?}");
+        assert!(latency.sum_ns >= 100 * 20 * MS);
+        // One is made after the other, and each place waits for both.
+        let each_ns = (16 * MS).max(36 * MS / u64::from(depth));
+        assert!(outcome.end_ns <= START_NS + 100 * each_ns + 36 * MS, "{}", outcome.end_ns);
+    }
+}
+
+#[test]
+fn an_open_loop_makes_content_before_it_is_due() {
+    for depth in [1, 2, 4] {
+        let mut trial = laborious(ops(50), 20 * MS);
+        trial.job.arrival = Arrival::Open { rate_per_s: 10.0, spacing: Spacing::Uniform };
+
+        let outcome = if depth == 1 { trial.run() } else { trial.queued(depth).run() };
+
+        // The first is due at the start, and made then. The others wait for storage alone.
+        assert_eq!(outcome.response("io"), buckets((0..50).map(|k| if k == 0 { 36 * MS } else { 20 * MS })));
+        assert_eq!(outcome.latency("io"), buckets(vec![20 * MS; 50]));
     }
 }
 

@@ -146,6 +146,11 @@ impl<T: Ticks> Admission<T> {
         Ok(())
     }
 
+    /// Whether operations have times at which they are due.
+    pub(super) fn is_scheduled(&self) -> bool {
+        matches!(self.pacer, Pacer::Open(_))
+    }
+
     /// Whether the next operation is due, by the latest look at the clock.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {

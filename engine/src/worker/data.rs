@@ -92,7 +92,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// Carry a request out and wait for it. `reuses_timestamp`: it may begin where the operation before ended.
     #[inline(never)]
-    fn transfer(&mut self, op: &OpNode, request: Request, index: u64, reuses_timestamp: bool) -> Done {
+    pub(super) fn transfer(&mut self, op: &OpNode, request: Request, index: u64, reuses_timestamp: bool) -> Done {
         self.admission.meter.submitted_alone(1);
         self.prepare(op, request, index);
         let issued_ns = self.admission.meter.begin(op, reuses_timestamp | (self.is_made & self.joins));
@@ -128,7 +128,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     #[inline(always)]
-    fn prepare(&mut self, op: &OpNode, request: Request, index: u64) {
+    pub(super) fn prepare(&mut self, op: &OpNode, request: Request, index: u64) {
         if !self.is_made {
             let tools = &mut self.tools;
             let set = || tools.files.set_of(op);

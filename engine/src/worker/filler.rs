@@ -7,6 +7,11 @@ use crate::content::fill::ContentFill;
 use crate::job::{JobShared, Transfers};
 use crate::program::op::{CallMode, OpNode};
 use crate::sys::cpu_cache;
+use std::ops::Range;
+
+/// Content that is made, or judged, at a time while other requests are in flight: some 10 us. A multiple of a block of
+/// content, so that parts have the bytes of the whole.
+pub(super) const PART_BYTES: u64 = 64 << 10;
 
 /// Makes and judges what one worker transfers.
 pub(super) struct Filler {
@@ -31,8 +36,15 @@ impl Filler {
         Self { fills, stamps, generation: first_generation, kept_turn: 0, has_pool, unpooled_bytes }
     }
 
-    /// Before a request is issued: fill the buffer of a write, remember what a read of a stamped file may find, and cool the
-    /// buffer. `set` says which set its file is of, and `index` which of that.
+    /// Whether there is more to do before a request is issued than to change a byte.
+    #[inline(always)]
+    pub(super) fn takes_time(&self, op: &OpNode, kind: RequestKind) -> bool {
+        let makes = self.stamps.is_some() || kind == RequestKind::Write;
+        (makes && op.mode != CallMode::KeepsBuffer) || op.cold_buffer
+    }
+
+    /// Before a request is issued, all of it: see [`Filler::prepare_part`]. `set` says which set its file is of, and `index`
+    /// which of that.
     #[inline(always)]
     pub(super) fn prepare(
         &mut self,
@@ -43,13 +55,34 @@ impl Filler {
         index: u64,
         backend: &mut impl Backend,
     ) {
-        if op.mode == CallMode::KeepsBuffer {
+        if self.takes_time(op, request.kind) {
+            let file = FileId { set: set(), index };
+            self.prepare_part(slot, op, request, file, 0..request.length, backend);
+        } else if op.mode == CallMode::KeepsBuffer {
             self.change_a_byte(slot, request, backend);
-        } else if self.stamps.is_some() || request.kind == RequestKind::Write {
-            self.make_content(slot, op, request, FileId { set: set(), index }, backend);
+        }
+    }
+
+    /// A part of a request's buffer before it is issued, the parts in order: fill it for a write, remember what a read of a
+    /// stamped file may find, and cool it.
+    #[inline(never)]
+    pub(super) fn prepare_part(
+        &mut self,
+        slot: usize,
+        op: &OpNode,
+        request: Request,
+        file: FileId,
+        part: Range<usize>,
+        backend: &mut impl Backend,
+    ) {
+        match op.mode {
+            CallMode::KeepsBuffer if part.start == 0 => self.change_a_byte(slot, request, backend),
+            CallMode::KeepsBuffer => {}
+            CallMode::Pooled => self.give_pooled(file.set, file.index, request.length, request.offset, backend),
+            _ => self.make_content(slot, request, file, &part, backend),
         }
         if op.cold_buffer {
-            cpu_cache::evict(backend.buffer(slot, request.length));
+            cpu_cache::evict(&backend.buffer(slot, part.end)[part.start..]);
         }
     }
 
@@ -62,22 +95,27 @@ impl Filler {
         buffer[turn] = buffer[turn].wrapping_add(1);
     }
 
-    #[inline(never)]
-    fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file: FileId, backend: &mut impl Backend) {
-        if op.mode == CallMode::Pooled {
-            return self.give_pooled(file.set, file.index, request.length, request.offset, backend);
-        }
-        let buffer = backend.buffer(slot, request.length);
+    fn make_content(
+        &mut self,
+        slot: usize,
+        request: Request,
+        file: FileId,
+        part: &Range<usize>,
+        backend: &mut impl Backend,
+    ) {
+        let buffer = &mut backend.buffer(slot, part.end)[part.start..];
         if let Some(stamps) = &mut self.stamps
-            && stamps.begin(slot, request, file, buffer, &mut self.fills)
+            && stamps.begin(slot, request, file, part, buffer, &mut self.fills)
         {
             return;
         }
         if request.kind == RequestKind::Write {
-            self.generation += 1;
-            self.unpooled_bytes = self.unpooled_bytes.max(request.length);
+            if part.start == 0 {
+                self.generation += 1;
+                self.unpooled_bytes = self.unpooled_bytes.max(request.length);
+            }
             let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
-            fill.fill(buffer, file.index, request.offset, self.generation);
+            fill.fill(buffer, file.index, request.offset + part.start as u64, self.generation);
         }
     }
 
@@ -107,11 +145,67 @@ impl Filler {
         }
     }
 
-    /// After a request: what was written is done, what was read is judged. `result`: bytes moved or a negative errno.
+    /// After a request, all of it: see [`Filler::settle_part`].
     #[inline(always)]
     pub(super) fn settle(&mut self, slot: usize, op: &OpNode, result: i64, backend: &mut impl Backend) {
-        if let Some(stamps) = &mut self.stamps {
-            stamps.end(slot, op, result, backend);
+        if let Some(stamps) = &mut self.stamps
+            && let Some(request) = stamps.request(slot)
+        {
+            stamps.end(slot, op, result, &(0..request.length), backend);
         }
+    }
+
+    /// Whether there may be something to do after a request.
+    #[inline(always)]
+    pub(super) fn settles(&self) -> bool {
+        self.stamps.is_some()
+    }
+
+    /// The request of a place that is still to be settled.
+    pub(super) fn unsettled(&self, slot: usize) -> Option<Request> {
+        self.stamps.as_ref()?.request(slot)
+    }
+
+    /// A part of a request that has come back, the parts in order: what was written is done, what was read is judged.
+    /// `result`: bytes moved or a negative errno.
+    pub(super) fn settle_part(
+        &mut self,
+        slot: usize,
+        op: &OpNode,
+        result: i64,
+        part: &Range<usize>,
+        backend: &mut impl Backend,
+    ) {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.end(slot, op, result, part, backend);
+        }
+    }
+}
+
+/// The parts that a transfer's content is made and judged in, cut where the file has a multiple of [`PART_BYTES`]: so each
+/// block of a file, and each unit that has a generation of its own, is in one part. A transfer of nothing has one part.
+pub(super) fn parts(offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let end = length.min(start + (PART_BYTES - (offset + start as u64) % PART_BYTES) as usize);
+        next = (end < length).then_some(end);
+        Some(start..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_is_cut_at_multiples_of_the_file_and_nothing_is_left_out() {
+        let cut = |offset, length| parts(offset, length).collect::<Vec<_>>();
+        const PART: usize = PART_BYTES as usize;
+
+        assert_eq!(cut(7, 0), vec![0..0; 1]);
+        assert_eq!(cut(PART_BYTES, 4096), vec![0..4096; 1]);
+        assert_eq!(cut(PART_BYTES, PART), vec![0..PART; 1]);
+        assert_eq!(cut(PART_BYTES - 512, 2 * PART), [0..512, 512..512 + PART, 512 + PART..2 * PART]);
     }
 }

@@ -1,7 +1,10 @@
 //! The runner of a worker that keeps several requests in flight.
 
+use super::files::Target;
+use super::filler::{PART_BYTES, parts};
 use super::parts::Worker;
 use super::source::{Source, Step};
+use super::stamped::FileId;
 use crate::backend::{Backend, Completion, Request, Wait};
 use crate::clock::Ticks;
 use crate::draw::offsets::Uniform;
@@ -30,6 +33,18 @@ struct Queue<'a> {
     was_full: bool,
     /// Places filled since the last submission.
     fresh: Vec<usize>,
+    /// Put in, and not come back.
+    in_flight: usize,
+    /// What has come back and is not counted.
+    done: Vec<Completion>,
+    /// Counted, and what it brought is still to be judged: place, operation, and bytes moved or a negative error number.
+    unsettled: Vec<(usize, &'a OpNode, i64)>,
+    /// Content made and judged since the last look at what has come back.
+    worked_bytes: u64,
+    /// The request that an open loop has ready before it is due, in a place of its own; or why there is none.
+    ready: Option<Result<Ready<'a>, StoppedBy>>,
+    /// Whether it has one ready.
+    gets_ready: bool,
     batch: Batch,
     /// Why no more are to be put in.
     ending: Option<StoppedBy>,
@@ -39,9 +54,22 @@ struct Queue<'a> {
     ahead: u64,
 }
 
+/// A request whose content is made.
+struct Ready<'a> {
+    slot: usize,
+    op: &'a OpNode,
+    target: Target,
+}
+
 impl Queue<'_> {
-    fn in_flight(&self) -> usize {
-        self.places.len() - self.free.len()
+    /// Whether a request could be put in.
+    fn has_room(&self) -> bool {
+        self.ending.is_none() && (!self.free.is_empty() || self.ready.is_some())
+    }
+
+    /// Completions that are taken at once, at most.
+    fn at_most(&self) -> usize {
+        self.batch.complete_max.map_or(usize::MAX, |most| most as usize)
     }
 }
 
@@ -52,11 +80,30 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let (free, fresh) = ((0..depth).rev().collect(), Vec::with_capacity(depth));
         let drawn = source.only_op().and_then(|op| Some((op, self.tools.files.uniform_only(op)?)));
         let batch = self.admission.job.program.batch;
-        let mut queue = Queue { source, places, free, fresh, batch, was_full: false, ending: None, drawn, ahead: 0 };
-        let mut done: Vec<Completion> = Vec::with_capacity(depth);
+        // Which operation comes next is known only when it is drawn: none of them may need a name.
+        let program = &self.admission.job.program;
+        let are_known = program.ops().all(|op| self.tools.files.cursors[op.state].fixed.is_some());
+        let gets_ready = are_known && program.ops().any(|op| self.gets_ready(op));
+        let mut queue = Queue {
+            source,
+            places,
+            free,
+            fresh,
+            in_flight: 0,
+            done: Vec::with_capacity(depth),
+            unsettled: Vec::with_capacity(depth),
+            worked_bytes: 0,
+            ready: None,
+            gets_ready,
+            batch,
+            was_full: false,
+            ending: None,
+            drawn,
+            ahead: 0,
+        };
         loop {
             self.fill(&mut queue)?;
-            if queue.in_flight() == 0 {
+            if queue.in_flight == 0 {
                 if let Some(why) = queue.ending {
                     return Err(why);
                 }
@@ -64,11 +111,12 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 continue;
             }
             self.start(&mut queue);
-            self.reap(&mut done, &queue)?;
+            self.reap(&mut queue)?;
             if let Err(why) = self.admission.check() {
                 queue.ending.get_or_insert(why);
             }
-            self.take(&mut done, &mut queue);
+            self.take(&mut queue);
+            self.settle_in(&mut queue)?;
         }
     }
 
@@ -76,7 +124,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// that one goes with the wait that follows.
     #[inline(always)]
     fn fill(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
-        while queue.ending.is_none() && !queue.free.is_empty() {
+        while queue.has_room() {
             if queue.fresh.len() >= queue.batch.submit as usize {
                 self.start(queue);
                 let handed_over = self.tools.backend.hand_over();
@@ -86,11 +134,15 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 continue;
             }
             if !self.admission.is_due() {
+                if self.get_ready(queue) {
+                    continue;
+                }
                 break;
             }
             if let Err(why) = self.put(queue) {
                 queue.ending = Some(why);
             }
+            self.settle_in(queue)?;
         }
         Ok(())
     }
@@ -101,6 +153,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         self.admission.meter.start_in(&queue.fresh);
         queue.fresh.clear();
     }
+
+    // -- putting in ----------------------------------------------------------------------------------------------------
 
     /// Put in as many as differ from those before them in an offset alone, and may begin without a look at the limits, up to
     /// a batch. False: there are none.
@@ -123,74 +177,214 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         queue.fresh.extend_from_slice(&queue.free[rest..]);
         queue.free.truncate(rest);
         queue.ahead -= count as u64;
+        queue.in_flight += count;
         count > 0
     }
 
     /// Put the next request into a place of the queue.
     #[inline(always)]
     fn put(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        if queue.ready.is_some() {
+            return self.put_ready(queue);
+        }
         let slot = *queue.free.last().expect("there is a free place");
-        let op = self.admit_next(&mut queue.source)?;
-        let tools = &mut self.tools;
-        let target = match tools.files.fixed_request(op, &mut self.rng) {
-            Some(target) => target,
-            None => tools.files.target(op, None, &mut tools.backend, &mut self.rng),
-        };
-        let target = target.map_err(|miss| self.missed(op, miss))?;
-        self.admission.admit_bytes(target.request.length as u64)?;
-        self.admission.meter.intended_ns = UNSCHEDULED;
+        let op = self.next(&mut queue.source)?;
         if op.counts {
-            self.admission.take_arrival();
+            self.admission.admit()?;
         }
-        let tools = &mut self.tools;
-        let set = || tools.files.set_of(op);
-        tools.filler.prepare(slot, op, target.request, set, target.index, &mut tools.backend);
-        let place = &mut queue.places[slot];
-        place.intended_ns = self.admission.meter.intended_ns;
-        let is_same = place.op.is_some_and(|before| std::ptr::eq(before, op));
-        if is_same && target.is_fixed && place.length == target.request.length {
-            tools.backend.submit_again(slot, target.request);
-        } else {
-            tools.backend.submit(slot, target.request);
-            self.admission.meter.take_place(slot, op);
-            (place.op, place.length) = (Some(op), target.request.length);
-        }
-        queue.fresh.push(slot);
+        let target = self.aim(op)?;
+        let intended_ns = self.begin(op, &target)?;
         queue.free.pop();
-        queue.was_full |= queue.free.is_empty();
+        self.prepare_in(queue, slot, op, &target)?;
+        self.submit(queue, Ready { slot, op, target }, intended_ns);
         Ok(())
     }
 
-    /// The next operation, which the limits let begin.
+    /// Put in what was made before it was due.
+    #[inline(never)]
+    fn put_ready(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        let ready = queue.ready.take().expect("a request is ready")?;
+        if ready.op.counts {
+            self.admission.admit()?;
+        }
+        let intended_ns = self.begin(ready.op, &ready.target)?;
+        self.submit(queue, ready, intended_ns);
+        Ok(())
+    }
+
+    /// Have the next request of an open loop ready before it is due: what making its content takes is in no response then.
+    /// False: there is nothing to make, or no place for it.
+    #[inline(never)]
+    fn get_ready(&mut self, queue: &mut Queue) -> bool {
+        if !queue.gets_ready || queue.ready.is_some() || queue.free.is_empty() {
+            return false;
+        }
+        queue.ready = Some(self.make_ready(queue));
+        self.admission.meter.read_clock();
+        true
+    }
+
+    fn make_ready<'a>(&mut self, queue: &mut Queue<'a>) -> Result<Ready<'a>, StoppedBy> {
+        let op = self.next(&mut queue.source)?;
+        let target = self.aim(op)?;
+        let slot = queue.free.pop().expect("there is a free place");
+        self.prepare_in(queue, slot, op, &target)?;
+        Ok(Ready { slot, op, target })
+    }
+
+    /// The next operation of the source.
     #[inline(always)]
-    fn admit_next<'a>(&mut self, source: &mut Source<'a>) -> Result<&'a OpNode, StoppedBy> {
-        let op = loop {
+    fn next<'a>(&mut self, source: &mut Source<'a>) -> Result<&'a OpNode, StoppedBy> {
+        loop {
             match source.next(&mut self.rng) {
-                Step::Op(op, _) => break op,
+                Step::Op(op, _) => return Ok(op),
                 Step::Pass => {
                     self.admission.pass()?;
                     source.again();
                 }
                 _ => unreachable!("the compiler refuses these with a queue"),
             }
-        };
-        if op.counts {
-            self.admission.admit()?;
         }
-        Ok(op)
     }
+
+    /// Where an operation goes.
+    #[inline(always)]
+    fn aim(&mut self, op: &OpNode) -> Result<Target, StoppedBy> {
+        let tools = &mut self.tools;
+        let target = match tools.files.fixed_request(op, &mut self.rng) {
+            Some(target) => target,
+            None => tools.files.target(op, None, &mut tools.backend, &mut self.rng),
+        };
+        target.map_err(|miss| self.missed(op, miss))
+    }
+
+    /// An operation begins, as far as limits and arrivals are concerned: when it was to.
+    #[inline(always)]
+    fn begin(&mut self, op: &OpNode, target: &Target) -> Result<u64, StoppedBy> {
+        self.admission.admit_bytes(target.request.length as u64)?;
+        self.admission.meter.intended_ns = UNSCHEDULED;
+        if op.counts {
+            self.admission.take_arrival();
+        }
+        Ok(self.admission.meter.intended_ns)
+    }
+
+    #[inline(always)]
+    fn submit<'a>(&mut self, queue: &mut Queue<'a>, ready: Ready<'a>, intended_ns: u64) {
+        let Ready { slot, op, target } = ready;
+        let place = &mut queue.places[slot];
+        place.intended_ns = intended_ns;
+        let is_same = place.op.is_some_and(|before| std::ptr::eq(before, op));
+        if is_same && target.is_fixed && place.length == target.request.length {
+            self.tools.backend.submit_again(slot, target.request);
+        } else {
+            self.tools.backend.submit(slot, target.request);
+            self.admission.meter.take_place(slot, op);
+            (place.op, place.length) = (Some(op), target.request.length);
+        }
+        queue.fresh.push(slot);
+        queue.in_flight += 1;
+        queue.was_full |= queue.free.is_empty();
+    }
+
+    // -- work beside requests in flight --------------------------------------------------------------------------------
+
+    /// Have the buffer of a place ready for a request.
+    #[inline(always)]
+    fn prepare_in<'a>(
+        &mut self,
+        queue: &mut Queue<'a>,
+        slot: usize,
+        op: &'a OpNode,
+        target: &Target,
+    ) -> Result<(), StoppedBy> {
+        let tools = &mut self.tools;
+        if tools.filler.takes_time(op, target.request.kind) {
+            return self.make(queue, slot, op, target);
+        }
+        tools.filler.prepare(slot, op, target.request, || 0, target.index, &mut tools.backend);
+        Ok(())
+    }
+
+    /// Make what a buffer is to hold.
+    #[inline(never)]
+    fn make<'a>(
+        &mut self,
+        queue: &mut Queue<'a>,
+        slot: usize,
+        op: &'a OpNode,
+        target: &Target,
+    ) -> Result<(), StoppedBy> {
+        let file = FileId { set: self.tools.files.set_of(op), index: target.index };
+        for part in parts(target.request.offset, target.request.length) {
+            self.work(queue, part.len())?;
+            let tools = &mut self.tools;
+            tools.filler.prepare_part(slot, op, target.request, file, part, &mut tools.backend);
+        }
+        Ok(())
+    }
+
+    /// Judge what has come back; its places are free then.
+    #[inline(always)]
+    fn settle_in(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        if queue.unsettled.is_empty() { Ok(()) } else { self.settle_all(queue) }
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        while let Some((slot, op, result)) = queue.unsettled.pop() {
+            let request = self.tools.filler.unsettled(slot);
+            for part in request.into_iter().flat_map(|request| parts(request.offset, request.length)) {
+                self.work(queue, part.len())?;
+                let tools = &mut self.tools;
+                tools.filler.settle_part(slot, op, result, &part, &mut tools.backend);
+            }
+            queue.free.push(slot);
+        }
+        Ok(())
+    }
+
+    /// So many bytes are worked on next: with more than a part of them since the last look, what has come back is counted
+    /// first, so that the work is in no latency.
+    #[inline(always)]
+    fn work(&mut self, queue: &mut Queue, bytes: usize) -> Result<(), StoppedBy> {
+        queue.worked_bytes += bytes as u64;
+        if queue.worked_bytes <= PART_BYTES {
+            return Ok(());
+        }
+        queue.worked_bytes = bytes as u64;
+        self.look(queue)
+    }
+
+    /// Count what has come back by now. Not where several completions are to be waited for: there, that is the latency.
+    #[inline(never)]
+    fn look(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        let waited_for = queue.in_flight - queue.fresh.len();
+        if waited_for == 0 || queue.batch.complete_min > 1 {
+            return Ok(());
+        }
+        let at_most = queue.at_most();
+        let looked = self.tools.backend.look(&mut queue.done, at_most);
+        if !queue.done.is_empty() {
+            self.admission.meter.reaped(queue.done.len(), waited_for);
+            self.take(queue);
+        }
+        self.or_give_up(looked)
+    }
+
+    // -- taking out ----------------------------------------------------------------------------------------------------
 
     /// Wait for completions, but not past the next arrival where a place is free for it.
     #[inline(always)]
-    fn reap(&mut self, done: &mut Vec<Completion>, queue: &Queue) -> Result<(), StoppedBy> {
-        let waits_for_arrival = queue.ending.is_none() && !queue.free.is_empty();
-        let within = waits_for_arrival
+    fn reap(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        let within = queue
+            .has_room()
             .then(|| Duration::from_nanos(self.admission.nap_end_ns().saturating_sub(self.admission.meter.last_ns())));
-        let Batch { complete_min, complete_max, .. } = queue.batch;
-        let at_least = queue.in_flight().min(complete_min as usize);
-        let at_most = complete_max.map_or(usize::MAX, |most| most as usize);
-        let reaped = self.tools.backend.complete(done, Wait { at_least, at_most, within });
-        self.admission.meter.reaped(done.len(), queue.in_flight());
+        let at_least = queue.in_flight.min(queue.batch.complete_min as usize);
+        queue.worked_bytes = 0;
+        let wait = Wait { at_least, at_most: queue.at_most(), within };
+        let reaped = self.tools.backend.complete(&mut queue.done, wait);
+        self.admission.meter.reaped(queue.done.len(), queue.in_flight);
         self.or_give_up(reaped)
     }
 
@@ -202,29 +396,33 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         })
     }
 
-    /// Count what has come back; its places are free.
+    /// Count what has come back. Its places are free, but for those of which something is to be judged.
     #[inline(always)]
-    fn take(&mut self, done: &mut Vec<Completion>, queue: &mut Queue) {
+    fn take(&mut self, queue: &mut Queue) {
         let mut batch = Default::default();
-        for &Completion { slot, result } in &*done {
+        let mut done = std::mem::take(&mut queue.done);
+        for &Completion { slot, result } in &done {
             let place = &queue.places[slot];
-            let op = match queue.drawn {
-                // A full transfer, as is to be expected, for which `settle` has nothing to do.
-                Some((op, (request, _))) if result == request.length as i64 => op,
+            let (op, is_plain) = match queue.drawn {
+                // A full transfer, as is to be expected.
+                Some((op, (request, _))) if result == request.length as i64 => (op, true),
                 _ => {
-                    let op = place.op.expect("only what was submitted completes");
                     self.admission.meter.moved(result, place.length);
-                    let tools = &mut self.tools;
-                    tools.filler.settle(slot, op, result, &mut tools.backend);
-                    op
+                    (place.op.expect("only what was submitted completes"), !self.tools.filler.settles())
                 }
             };
             if let Err(why) = self.admission.meter.end_in(slot, op, place.intended_ns, result, &mut batch) {
                 queue.ending.get_or_insert(why);
             }
-            queue.free.push(slot);
+            if is_plain {
+                queue.free.push(slot);
+            } else {
+                queue.unsettled.push((slot, op, result));
+            }
         }
+        queue.in_flight -= done.len();
         self.admission.meter.end_batch(&mut batch);
         done.clear();
+        queue.done = done;
     }
 }

@@ -1,5 +1,6 @@
 //! The runner of a worker that does one operation at a time.
 
+use super::files::Target;
 use super::parts::Worker;
 use super::source::{Line, Source, Step};
 use crate::backend::Backend;
@@ -67,10 +68,43 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn op(&mut self, op: &OpNode, in_group: bool) -> Result<bool, StoppedBy> {
         if op.counts && !(in_group && self.line.is_some()) {
             self.admission.admit()?;
+            if self.gets_ready(op) && !in_group {
+                return self.op_when_due(op);
+            }
             self.admission.arrive()?;
         }
         let done = self.carry_out(op, in_group)?;
         self.admission.meter.end(op, done, in_group)
+    }
+
+    /// One transfer of an open loop, made before it is due: what making its content takes is in no response then.
+    #[inline(never)]
+    fn op_when_due(&mut self, op: &OpNode) -> Result<bool, StoppedBy> {
+        let tools = &mut self.tools;
+        let target = tools.files.fixed_request(op, &mut self.rng).expect("the place of what gets ready is known");
+        let Target { request, index, .. } = target.map_err(|miss| self.missed(op, miss))?;
+        self.prepare(op, request, index);
+        self.admission.meter.read_clock();
+        self.admission.arrive()?;
+        self.admission.admit_bytes(request.length as u64)?;
+        self.is_made = true;
+        let done = self.transfer(op, request, index, false);
+        self.is_made = false;
+        self.admission.meter.end(op, done, false)
+    }
+
+    /// Whether an open loop can have the content of an operation ready before it is due. Stamped content can not be: whoever
+    /// reads its place meanwhile has to know whether it was written.
+    #[inline(always)]
+    pub(super) fn gets_ready(&self, op: &OpNode) -> bool {
+        self.admission.is_scheduled() && self.makes_content(op)
+    }
+
+    #[inline(never)]
+    fn makes_content(&self, op: &OpNode) -> bool {
+        let (cursor, filler) = (&self.tools.files.cursors[op.state], &self.tools.filler);
+        let takes_time = cursor.request.is_some_and(|kind| filler.takes_time(op, kind));
+        cursor.fixed.is_some() && takes_time && !filler.settles() && self.line.is_none()
     }
 
     #[inline(never)]

@@ -74,7 +74,7 @@ FAULTS = (
             storage=plain,
             load=MOMENTS_OF_A_RUN[moment],
             lost=KILLED,
-            is_rare=moment is Moment.BETWEEN,
+            is_rare=moment is not Moment.IN_PHASE,
         )
         for moment in WITH_ENGINE
     ),
@@ -82,7 +82,7 @@ FAULTS = (
         Fault(
             name="`assay` is killed (-9, or out of memory)",
             moment=moment,
-            is_rare=moment in {Moment.LAYING_OUT, Moment.BETWEEN},
+            is_rare=moment not in {Moment.IN_PHASE, Moment.SEALING},
             provoke=kill_front_end,
             storage=plain,
             load=load,
@@ -105,7 +105,7 @@ FAULTS = (
         Fault(
             name="Ctrl-C",
             moment=moment,
-            is_rare=moment in {Moment.LAYING_OUT, Moment.BETWEEN},
+            is_rare=moment not in {Moment.IN_PHASE, Moment.SEALING},
             provoke=interrupt,
             storage=plain,
             load=load,

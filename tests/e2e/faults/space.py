@@ -74,6 +74,7 @@ FAULTS = (
     Fault(
         name="somebody fills the data's file system",
         moment=Moment.BETWEEN,
+        is_rare=True,
         provoke=fill_data,
         storage=data_in_memory(128),
         load=CREATING | {"between": PAUSE_BETWEEN["between"]},
