@@ -13,14 +13,20 @@ use std::io;
 #[derive(Debug)]
 pub struct Nothing {
     buffers: Buffers,
-    /// Handed over and not taken back, the oldest first.
+    /// Not taken back, the oldest first.
     done: Vec<Completion>,
+    /// So many of them are handed over.
+    handed_over: usize,
 }
 
 impl Nothing {
     /// With buffers for `depth` requests of at most `buffer_bytes`.
     pub fn new(depth: u32, buffer_bytes: usize) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(depth as usize, buffer_bytes)?, done: Vec::with_capacity(depth as usize) })
+        Ok(Self {
+            buffers: Buffers::new(depth as usize, buffer_bytes)?,
+            done: Vec::with_capacity(depth as usize),
+            handed_over: 0,
+        })
     }
 }
 
@@ -47,17 +53,20 @@ impl Backend for Nothing {
     }
 
     fn hand_over(&mut self) -> io::Result<()> {
+        self.handed_over = self.done.len();
         Ok(())
     }
 
     fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
-        let count = self.done.len().min(wait.at_most);
-        done.extend(self.done.drain(..count));
-        Ok(())
+        self.hand_over()?;
+        self.look(done, wait.at_most)
     }
 
     fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
-        self.complete(done, Wait { at_least: 0, at_most, within: None })
+        let count = self.handed_over.min(at_most);
+        done.extend(self.done.drain(..count));
+        self.handed_over -= count;
+        Ok(())
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Workers with several requests in flight.
 
 use super::plans::{act, job, on_set, set};
-use super::{MS, NullModel, START_NS, Trial, buckets, ops, own, taking};
+use super::{MS, NullModel, START_NS, Trial, buckets, ops, own, seconds, taking};
 use crate::plan::{Access, Action, Arrival, Batch, Coverage, Distribution, Op, OpKind, Region, Spacing, Stop};
 use proptest::prelude::*;
 
@@ -117,6 +117,19 @@ fn making_content_is_in_no_latency_of_what_is_in_flight() {
         // One is made after the other, and each place waits for both.
         let each_ns = (16 * MS).max(36 * MS / u64::from(depth));
         assert!(outcome.end_ns <= START_NS + 100 * each_ns + 36 * MS, "{}", outcome.end_ns);
+    }
+}
+
+#[test]
+fn a_time_is_kept_where_storage_is_faster_than_the_making_of_content() {
+    for depth in [2, 16] {
+        let outcome = laborious(seconds(1.0), 0).queued(depth).run();
+
+        outcome.check_conserved();
+        // What is being made at the end of time goes in, and the next one, before somebody looks at the time.
+        assert!(outcome.end_ns <= START_NS + 1000 * MS + 2 * 16 * MS, "{}", outcome.end_ns);
+        assert!((62..=64).contains(&outcome.stats.ops.get()), "{}", outcome.stats.ops.get());
+        assert_eq!(outcome.latency("io").max_ns, 0);
     }
 }
 

@@ -368,6 +368,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if !queue.done.is_empty() {
             self.admission.meter.reaped(queue.done.len(), waited_for);
             self.take(queue);
+            // Where storage is faster than the work, a place is always free: nobody else looks at the time.
+            if let Err(why) = self.admission.check() {
+                queue.ending.get_or_insert(why);
+            }
         }
         self.or_give_up(looked)
     }
