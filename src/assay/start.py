@@ -16,8 +16,8 @@ some of them only when a run is to be sealed. Measured: 0.8 GB with two CPUs."""
 
 
 _COLLECTED_EACH = 50_000
-"""New objects after which Python looks for garbage, in place of 700: what is loaded is kept, and looking at it again and again
-takes a tenth of the CPU time of a short run."""
+"""New objects after which Python looks for garbage, in place of 700: what is loaded is kept, and looking at it again and
+again takes a tenth of the CPU time of a short run."""
 
 
 def main() -> None:
