@@ -3,8 +3,8 @@
 Wrong: the test fails. It is never run again.
 Disturbed: a witness saw something other than the product that can explain the result. The test raises `Disturbed` when
 its own witness (fio beside it, a device's log) reports this; a failed test of the held or quiet lane is also disturbed when
-other programs, the test beside it included, used CPU time meanwhile (`testbed/witness.py`). It is retried alone at the end,
-at most twice.
+other programs, the test beside it included, used CPU time meanwhile, or when its module's fixtures were made
+(`testbed/witness.py`). It is retried alone at the end, at most twice.
 Undecided: disturbed each time. It is counted and printed; more than `MOST_UNDECIDED` fail the session.
 
 The evidence of each disturbance is kept in `build/tests/disturbed/`. `build/tests/retries.ndjson`, or the file that
@@ -20,6 +20,7 @@ from collections.abc import Generator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, cast
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -35,6 +36,8 @@ HISTORY_SESSIONS, HISTORY_RETRIES = 20, 2
 
 _LIST, _EVIDENCE, _HISTORY = "disturbed.txt", "disturbed", "retries.ndjson"
 _WITNESS = pytest.StashKey[OtherPrograms]()
+_MADE_BESIDE: WeakKeyDictionary[pytest.FixtureDef[object], str] = WeakKeyDictionary()
+"""What other programs did while a fixture that several tests look at was made; empty: nothing to speak of."""
 
 
 class Disturbed(Exception):  # noqa: N818 - not an error of what is tested
@@ -62,6 +65,26 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Watch what other programs do while a module's fixture is made: it may be the measurement that its tests look at."""
+    if fixturedef.scope != "module" or request.node.get_closest_marker("quiet") is None:
+        return (yield)
+    witness = OtherPrograms()
+    made = yield
+    _MADE_BESIDE[fixturedef] = witness.disturbance()
+    return made
+
+
+def _made_beside(item: pytest.Item) -> str:
+    """What disturbed the fixtures that a test looks at."""
+    info = getattr(item, "_fixtureinfo", None)
+    fixtures = [] if info is None else [fixture for known in info.name2fixturedefs.values() for fixture in known]
+    return next((f"when {one.argname} was made, {why}" for one in fixtures if (why := _MADE_BESIDE.get(one))), "")
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -72,7 +95,7 @@ def pytest_runtest_makereport(
             why = str(call.excinfo.value)
         else:
             witness = item.stash.get(_WITNESS, None)
-            why = "" if witness is None else witness.disturbance()
+            why = "" if witness is None else witness.disturbance() or _made_beside(item)
         if why:
             report.outcome = cast("Literal['failed']", DISTURBED)  # a fourth one, as plugins that repeat tests have it
             report.sections.append(("Disturbed", why))
