@@ -43,6 +43,8 @@ pub enum WarningId {
     IoWq,
     /// io_uring without registered buffers.
     IoUringBuffersPlain,
+    /// io_uring without deferred completions.
+    IoUringCompletionsPlain,
     /// Threads in place of io_uring.
     IoUringFallback,
     /// io_uring without registered files.
@@ -120,8 +122,13 @@ impl WarningId {
             Self::GrownDirectory => ("grown-directory", Note, "Lay the set out anew (reuse = 'never')."),
             Self::Holes => ("holes", Warning, "Lay the set out anew (reuse = 'never')."),
             Self::IoWq => ("io-wq", Note, ""),
-            Self::IoUringBuffersPlain => {
-                ("io-uring-buffers-plain", Note, "Raise the limit of locked memory (ulimit -l).")
+            Self::IoUringBuffersPlain => (
+                "io-uring-buffers-plain",
+                Note,
+                "Raise the limit of locked memory (ulimit -l), or use a smaller queue_depth.",
+            ),
+            Self::IoUringCompletionsPlain => {
+                ("io-uring-completions-plain", Note, "Use Linux 6.1 or newer, or compare like with like.")
             }
             Self::IoUringFallback => (
                 "io-uring-fallback",

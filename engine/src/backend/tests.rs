@@ -16,9 +16,11 @@ use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use tempfile::TempDir;
 
 const BLOCK: usize = 8192;
+const LONG: Duration = Duration::from_secs(600);
 
 /// A file of a known content.
 struct Scratch {
@@ -124,7 +126,7 @@ fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
     backend.hold(&[fd]).unwrap();
     let mut free: Vec<usize> = (0..depth).collect();
     let mut block_of = vec![0; depth];
-    let (mut next, mut finished) = (0, 0);
+    let (mut next, mut finished, mut turn) = (0, 0, 0);
     let mut done: Vec<Completion> = Vec::new();
 
     while finished < 64 {
@@ -138,7 +140,18 @@ fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
             backend.submit(slot, request(fd, kind, next * BLOCK, BLOCK));
             next += 1;
         }
-        backend.complete(&mut done, Wait::FOR_ONE).unwrap();
+        // Each way to wait in turn: for as long as it takes, for a time, and by looking again and again.
+        match turn % 3 {
+            0 => backend.complete(&mut done, Wait::FOR_ONE).unwrap(),
+            1 => backend.complete(&mut done, Wait { within: Some(LONG), ..Wait::FOR_ONE }).unwrap(),
+            _ => {
+                backend.hand_over().unwrap();
+                while done.is_empty() {
+                    backend.look(&mut done, 1).unwrap();
+                }
+            }
+        }
+        turn += 1;
         assert!(!done.is_empty());
         for completion in done.drain(..) {
             let block = block_of[completion.slot];

@@ -15,13 +15,20 @@ use crate::buffer::Buffers;
 use crate::warning_id::WarningId;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
-use std::os::fd::RawFd;
-use std::time::Duration;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
 
 /// Milliseconds that the polling thread of the kernel goes on without work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 50;
 /// IORING_ENTER_GETEVENTS.
 const GET_EVENTS: u32 = 1;
+/// Requests in flight that a ring with a polling thread has room for: its queue holds twice as many, and the kernel's longest
+/// has 32,768 (IORING_MAX_ENTRIES).
+pub const MOST_POLLED: u32 = 16_384;
+/// Buffers that the kernel registers (IORING_MAX_REG_BUFFERS).
+const MOST_BUFFERS: usize = 16_384;
+/// Between two looks where some of several completions are there, and the kernel cannot wait for the rest and a time.
+const SHORT_NAP: Duration = Duration::from_micros(50);
 
 /// What a ring is made for.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +53,8 @@ pub struct Uring {
     /// Index of registered files.
     files: ByHandle<u32>,
     has_registered_buffers: bool,
+    /// Whether the kernel can wait for completions or a time, whichever comes first: since Linux 5.11.
+    has_timed_waits: bool,
     /// By slot: its latest request as the kernel reads it.
     entries: Vec<squeue::Entry>,
     /// Slots that the kernel is to see with the next `hand_over` or `complete` and no sooner: a polling thread of the kernel would
@@ -68,16 +77,17 @@ impl Uring {
     pub fn new(options: UringOptions) -> io::Result<Self> {
         // Before the ring: the thread that polls for it is counted as this one's child.
         let punts = PuntCounter::open();
-        let ring = build(options)?;
+        let (ring, how) = build(options)?;
         let depth = options.depth as usize;
         let buffers = Buffers::new(depth, options.buffer_bytes)?;
-        let mut notes = Vec::new();
+        let mut notes: Vec<Note> = how.note().into_iter().collect();
         // SAFETY: the buffers live as long as the ring: `Drop` frees neither before every request has come back.
         let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
         if let Err(error) = &registered {
-            notes.push(buffers_refused(error, depth * options.buffer_bytes.next_multiple_of(4096)));
+            notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096)));
         }
         Ok(Self {
+            has_timed_waits: ring.params().is_feature_ext_arg(),
             ring,
             buffers,
             pieces: Pieces::new(depth, options.most_pieces),
@@ -92,6 +102,12 @@ impl Uring {
         })
     }
 
+    /// As on a kernel before Linux 5.11.
+    #[cfg(test)]
+    pub(super) fn forget_timed_waits(&mut self) {
+        self.has_timed_waits = false;
+    }
+
     /// As if the kernel had refused to register the buffers.
     #[cfg(test)]
     pub(super) fn forget_registered_buffers(&mut self) {
@@ -101,7 +117,7 @@ impl Uring {
     /// The ring's descriptor.
     #[cfg(test)]
     pub(super) fn descriptor(&self) -> RawFd {
-        std::os::fd::AsRawFd::as_raw_fd(&self.ring)
+        self.ring.as_raw_fd()
     }
 
     #[inline(never)]
@@ -198,12 +214,54 @@ impl Uring {
 
     /// As [`Uring::enter`], but come back with fewer once the time is over.
     fn enter_within(&mut self, at_least: usize, time: Duration) -> io::Result<()> {
+        if !self.has_timed_waits {
+            return self.enter_and_poll(at_least, time);
+        }
         self.push()?;
         let timeout = types::Timespec::from(time);
         match self.ring.submitter().submit_with_args(at_least, &types::SubmitArgs::new().timespec(&timeout)) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::ETIME) || can_try_again(&error) => Ok(()),
             Err(error) => Err(self.break_off(error)),
+        }
+    }
+}
+
+impl Uring {
+    /// Enter the kernel and wait for nothing: a ring that defers its work has no completions before that.
+    fn get_events(&mut self) -> io::Result<()> {
+        // SAFETY: no memory is passed.
+        match unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) } {
+            Ok(_) => Ok(()),
+            Err(error) if can_try_again(&error) => Ok(()),
+            Err(error) => Err(self.break_off(error)),
+        }
+    }
+
+    /// As [`Uring::enter_within`], where the kernel cannot wait for a time: a ring can be polled, which waits for the first.
+    #[cold]
+    fn enter_and_poll(&mut self, at_least: usize, time: Duration) -> io::Result<()> {
+        let end = Instant::now() + time;
+        self.hand_over()?;
+        loop {
+            self.get_events()?;
+            let (there, left) = (self.ring.completion().len(), end.saturating_duration_since(Instant::now()));
+            if there >= at_least || left.is_zero() {
+                return Ok(());
+            }
+            if there > 0 {
+                std::thread::sleep(left.min(SHORT_NAP));
+                continue;
+            }
+            let mut ring = libc::pollfd { fd: self.ring.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            let timeout = libc::timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            // SAFETY: both live until the call is over; no signal mask is passed.
+            if unsafe { libc::ppoll(&raw mut ring, 1, &raw const timeout, std::ptr::null()) } < 0 {
+                let error = io::Error::last_os_error();
+                if !can_try_again(&error) {
+                    return Err(self.break_off(error));
+                }
+            }
         }
     }
 }
@@ -254,14 +312,7 @@ impl Backend for Uring {
 
     fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
         if self.ring.completion().is_empty() {
-            // A ring that defers its work has no completions before it is entered.
-            // SAFETY: no memory is passed.
-            let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
-            match entered {
-                Ok(_) => {}
-                Err(error) if can_try_again(&error) => {}
-                Err(error) => return Err(self.break_off(error)),
-            }
+            self.get_events()?;
         }
         self.reap(done, at_most);
         Ok(())
@@ -305,7 +356,35 @@ fn can_try_again(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
-fn build(options: UringOptions) -> io::Result<IoUring> {
+/// How a ring hands completions over. Each kernel has the ones before the one that it is the first to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handing {
+    /// When the worker asks for them: Linux 6.1.
+    Deferred,
+    /// When the worker enters the kernel for whatever: Linux 5.19.
+    Cooperative,
+    /// At once, which interrupts the worker.
+    Interrupting,
+    /// A thread of the kernel submits, and so does not interrupt the worker.
+    Polled,
+}
+
+impl Handing {
+    fn note(self) -> Option<Note> {
+        let how = match self {
+            Self::Deferred | Self::Polled => return None,
+            Self::Cooperative => "with each of the worker's calls (IORING_SETUP_COOP_TASKRUN)",
+            Self::Interrupting => "at once, which interrupts the worker",
+        };
+        let text = format!(
+            "this kernel has no deferred completions (IORING_SETUP_DEFER_TASKRUN): io_uring hands them over {how}"
+        );
+        Some(Note::new(WarningId::IoUringCompletionsPlain, text))
+    }
+}
+
+/// The ring that costs the worker least of those that the kernel can make.
+fn build(options: UringOptions) -> io::Result<(IoUring, Handing)> {
     // A polling thread gives entries back only when it is through with a batch, and completions can come before that: the
     // queue then holds a batch of old entries beside as many new ones.
     let entries = (options.depth * if options.sqpoll { 2 } else { 1 }).next_power_of_two();
@@ -314,18 +393,27 @@ fn build(options: UringOptions) -> io::Result<IoUring> {
         builder.setup_iopoll();
     }
     if options.sqpoll {
-        return builder.setup_sqpoll(SQPOLL_IDLE_MS).build(entries);
+        return Ok((builder.setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?, Handing::Polled));
     }
-    let deferred = builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries);
-    deferred.or_else(|_| builder.build(entries))
+    if let Ok(ring) = builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries) {
+        return Ok((ring, Handing::Deferred));
+    }
+    if let Ok(ring) = builder.clone().setup_coop_taskrun().build(entries) {
+        return Ok((ring, Handing::Cooperative));
+    }
+    Ok((builder.build(entries)?, Handing::Interrupting))
 }
 
-fn buffers_refused(error: &io::Error, bytes: usize) -> Note {
+fn buffers_refused(error: &io::Error, buffers: usize, each_bytes: usize) -> Note {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` has room for the answer.
     unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
     let why = match error.raw_os_error() {
-        Some(libc::ENOMEM) => format!("a worker's take {bytes} bytes and may lock {} (ulimit -l)", limit.rlim_cur),
+        _ if buffers > MOST_BUFFERS => format!("queue_depth is {buffers}, and the kernel takes {MOST_BUFFERS}"),
+        Some(libc::ENOMEM) => {
+            let bytes = buffers * each_bytes;
+            format!("a worker's take {bytes} bytes and may lock {} (ulimit -l)", limit.rlim_cur)
+        }
         _ => error.to_string(),
     };
     let text = format!("io_uring could not register its buffers ({why}); it pinned pages for each request");

@@ -6,6 +6,7 @@ pub mod fill;
 pub mod found;
 pub mod generations;
 pub mod judge;
+pub mod parts;
 pub mod stamp;
 pub mod texture;
 

@@ -4,6 +4,7 @@ use crate::backend::CACHED_FIRST;
 use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
 use crate::backend::uri::Scheme;
+use crate::backend::uring::MOST_POLLED;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Backend, Body, Coverage, Direct, Distribution, FileSet, Job, Op, Pick, Plan, Region};
 use crate::program::op::{FileSource, OpNode, Program};
@@ -29,6 +30,12 @@ pub fn check_job(job: &Job) -> Result<()> {
             "{name} keeps one I/O in flight, so queue_depth {depth} has no effect; use the backend io_uring, or {depth} \
              workers",
             depth = job.queue_depth
+        ));
+    }
+    if matches!(job.backend, Backend::IoUring { sqpoll: true, .. }) && job.queue_depth > MOST_POLLED {
+        return refuse(format!(
+            "with sqpoll, io_uring keeps at most {MOST_POLLED} in flight, and queue_depth is {}; use less, or several workers",
+            job.queue_depth
         ));
     }
     if !job.open.advice.is_empty() && Advice::named(&job.open.advice).is_none() {

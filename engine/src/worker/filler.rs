@@ -9,10 +9,6 @@ use crate::program::op::{CallMode, OpNode};
 use crate::sys::cpu_cache;
 use std::ops::Range;
 
-/// Content that is made, or judged, at a time while other requests are in flight: some 10 us. A multiple of a block of
-/// content, so that parts have the bytes of the whole.
-pub(super) const PART_BYTES: u64 = 64 << 10;
-
 /// Makes and judges what one worker transfers.
 pub(super) struct Filler {
     /// By file set; None for those that the job does not touch.
@@ -56,30 +52,29 @@ impl Filler {
         backend: &mut impl Backend,
     ) {
         if self.takes_time(op, request.kind) {
-            let file = FileId { set: set(), index };
-            self.prepare_part(slot, op, request, file, 0..request.length, backend);
+            self.prepare_part(slot, op, request, (set(), index), 0..request.length, backend);
         } else if op.mode == CallMode::KeepsBuffer {
             self.change_a_byte(slot, request, backend);
         }
     }
 
     /// A part of a request's buffer before it is issued, the parts in order: fill it for a write, remember what a read of a
-    /// stamped file may find, and cool it.
+    /// stamped file may find, and cool it. `set` and `index` say which file.
     #[inline(never)]
     pub(super) fn prepare_part(
         &mut self,
         slot: usize,
         op: &OpNode,
         request: Request,
-        file: FileId,
+        (set, index): (usize, u64),
         part: Range<usize>,
         backend: &mut impl Backend,
     ) {
         match op.mode {
             CallMode::KeepsBuffer if part.start == 0 => self.change_a_byte(slot, request, backend),
             CallMode::KeepsBuffer => {}
-            CallMode::Pooled => self.give_pooled(file.set, file.index, request.length, request.offset, backend),
-            _ => self.make_content(slot, request, file, &part, backend),
+            CallMode::Pooled => self.give_pooled(set, index, request.length, request.offset, backend),
+            _ => self.make_content(slot, request, FileId { set, index }, &part, backend),
         }
         if op.cold_buffer {
             cpu_cache::evict(&backend.buffer(slot, part.end)[part.start..]);
@@ -179,33 +174,5 @@ impl Filler {
         if let Some(stamps) = &mut self.stamps {
             stamps.end(slot, op, result, part, backend);
         }
-    }
-}
-
-/// The parts that a transfer's content is made and judged in, cut where the file has a multiple of [`PART_BYTES`]: so each
-/// block of a file, and each unit that has a generation of its own, is in one part. A transfer of nothing has one part.
-pub(super) fn parts(offset: u64, length: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut next = Some(0);
-    std::iter::from_fn(move || {
-        let start = next?;
-        let end = length.min(start + (PART_BYTES - (offset + start as u64) % PART_BYTES) as usize);
-        next = (end < length).then_some(end);
-        Some(start..end)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_transfer_is_cut_at_multiples_of_the_file_and_nothing_is_left_out() {
-        let cut = |offset, length| parts(offset, length).collect::<Vec<_>>();
-        const PART: usize = PART_BYTES as usize;
-
-        assert_eq!(cut(7, 0), vec![0..0; 1]);
-        assert_eq!(cut(PART_BYTES, 4096), vec![0..4096; 1]);
-        assert_eq!(cut(PART_BYTES, PART), vec![0..PART; 1]);
-        assert_eq!(cut(PART_BYTES - 512, 2 * PART), [0..512, 512..512 + PART, 512 + PART..2 * PART]);
     }
 }

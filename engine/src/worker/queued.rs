@@ -1,12 +1,10 @@
 //! The runner of a worker that keeps several requests in flight.
 
-use super::files::Target;
-use super::filler::{PART_BYTES, parts};
 use super::parts::Worker;
 use super::source::{Source, Step};
-use super::stamped::FileId;
 use crate::backend::{Backend, Completion, Request, Wait};
 use crate::clock::Ticks;
+use crate::content::parts::{PART_BYTES, parts};
 use crate::draw::offsets::Uniform;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
@@ -58,7 +56,17 @@ struct Queue<'a> {
 struct Ready<'a> {
     slot: usize,
     op: &'a OpNode,
-    target: Target,
+    aim: Aim,
+}
+
+/// Where an operation goes.
+#[derive(Debug, Clone, Copy)]
+struct Aim {
+    request: Request,
+    /// Index of the file in its set.
+    index: u64,
+    /// Whether all but the offset is what it was the last time, if the length is.
+    is_fixed: bool,
 }
 
 impl Queue<'_> {
@@ -192,11 +200,11 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if op.counts {
             self.admission.admit()?;
         }
-        let target = self.aim(op)?;
-        let intended_ns = self.begin(op, &target)?;
+        let aim = self.aim(op)?;
+        let intended_ns = self.begin(op, aim)?;
         queue.free.pop();
-        self.prepare_in(queue, slot, op, &target)?;
-        self.submit(queue, Ready { slot, op, target }, intended_ns);
+        self.prepare_in(queue, slot, op, aim)?;
+        self.submit(queue, Ready { slot, op, aim }, intended_ns);
         Ok(())
     }
 
@@ -207,7 +215,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if ready.op.counts {
             self.admission.admit()?;
         }
-        let intended_ns = self.begin(ready.op, &ready.target)?;
+        let intended_ns = self.begin(ready.op, ready.aim)?;
         self.submit(queue, ready, intended_ns);
         Ok(())
     }
@@ -226,10 +234,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     fn make_ready<'a>(&mut self, queue: &mut Queue<'a>) -> Result<Ready<'a>, StoppedBy> {
         let op = self.next(&mut queue.source)?;
-        let target = self.aim(op)?;
+        let aim = self.aim(op)?;
         let slot = queue.free.pop().expect("there is a free place");
-        self.prepare_in(queue, slot, op, &target)?;
-        Ok(Ready { slot, op, target })
+        self.prepare_in(queue, slot, op, aim)?;
+        Ok(Ready { slot, op, aim })
     }
 
     /// The next operation of the source.
@@ -249,19 +257,20 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// Where an operation goes.
     #[inline(always)]
-    fn aim(&mut self, op: &OpNode) -> Result<Target, StoppedBy> {
+    fn aim(&mut self, op: &OpNode) -> Result<Aim, StoppedBy> {
         let tools = &mut self.tools;
         let target = match tools.files.fixed_request(op, &mut self.rng) {
             Some(target) => target,
             None => tools.files.target(op, None, &mut tools.backend, &mut self.rng),
         };
-        target.map_err(|miss| self.missed(op, miss))
+        let target = target.map_err(|miss| self.missed(op, miss))?;
+        Ok(Aim { request: target.request, index: target.index, is_fixed: target.is_fixed })
     }
 
     /// An operation begins, as far as limits and arrivals are concerned: when it was to.
     #[inline(always)]
-    fn begin(&mut self, op: &OpNode, target: &Target) -> Result<u64, StoppedBy> {
-        self.admission.admit_bytes(target.request.length as u64)?;
+    fn begin(&mut self, op: &OpNode, aim: Aim) -> Result<u64, StoppedBy> {
+        self.admission.admit_bytes(aim.request.length as u64)?;
         self.admission.meter.intended_ns = UNSCHEDULED;
         if op.counts {
             self.admission.take_arrival();
@@ -271,16 +280,16 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     #[inline(always)]
     fn submit<'a>(&mut self, queue: &mut Queue<'a>, ready: Ready<'a>, intended_ns: u64) {
-        let Ready { slot, op, target } = ready;
+        let Ready { slot, op, aim } = ready;
         let place = &mut queue.places[slot];
         place.intended_ns = intended_ns;
         let is_same = place.op.is_some_and(|before| std::ptr::eq(before, op));
-        if is_same && target.is_fixed && place.length == target.request.length {
-            self.tools.backend.submit_again(slot, target.request);
+        if is_same && aim.is_fixed && place.length == aim.request.length {
+            self.tools.backend.submit_again(slot, aim.request);
         } else {
-            self.tools.backend.submit(slot, target.request);
+            self.tools.backend.submit(slot, aim.request);
             self.admission.meter.take_place(slot, op);
-            (place.op, place.length) = (Some(op), target.request.length);
+            (place.op, place.length) = (Some(op), aim.request.length);
         }
         queue.fresh.push(slot);
         queue.in_flight += 1;
@@ -296,30 +305,24 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         queue: &mut Queue<'a>,
         slot: usize,
         op: &'a OpNode,
-        target: &Target,
+        aim: Aim,
     ) -> Result<(), StoppedBy> {
         let tools = &mut self.tools;
-        if tools.filler.takes_time(op, target.request.kind) {
-            return self.make(queue, slot, op, target);
+        if tools.filler.takes_time(op, aim.request.kind) {
+            return self.make(queue, slot, op, aim);
         }
-        tools.filler.prepare(slot, op, target.request, || 0, target.index, &mut tools.backend);
+        tools.filler.prepare(slot, op, aim.request, || 0, aim.index, &mut tools.backend);
         Ok(())
     }
 
     /// Make what a buffer is to hold.
     #[inline(never)]
-    fn make<'a>(
-        &mut self,
-        queue: &mut Queue<'a>,
-        slot: usize,
-        op: &'a OpNode,
-        target: &Target,
-    ) -> Result<(), StoppedBy> {
-        let file = FileId { set: self.tools.files.set_of(op), index: target.index };
-        for part in parts(target.request.offset, target.request.length) {
+    fn make<'a>(&mut self, queue: &mut Queue<'a>, slot: usize, op: &'a OpNode, aim: Aim) -> Result<(), StoppedBy> {
+        let file = (self.tools.files.set_of(op), aim.index);
+        for part in parts(aim.request.offset, aim.request.length) {
             self.work(queue, part.len())?;
             let tools = &mut self.tools;
-            tools.filler.prepare_part(slot, op, target.request, file, part, &mut tools.backend);
+            tools.filler.prepare_part(slot, op, aim.request, file, part, &mut tools.backend);
         }
         Ok(())
     }

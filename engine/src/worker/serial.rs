@@ -1,6 +1,5 @@
 //! The runner of a worker that does one operation at a time.
 
-use super::files::Target;
 use super::parts::Worker;
 use super::source::{Line, Source, Step};
 use crate::backend::Backend;
@@ -82,7 +81,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn op_when_due(&mut self, op: &OpNode) -> Result<bool, StoppedBy> {
         let tools = &mut self.tools;
         let target = tools.files.fixed_request(op, &mut self.rng).expect("the place of what gets ready is known");
-        let Target { request, index, .. } = target.map_err(|miss| self.missed(op, miss))?;
+        let target = target.map_err(|miss| self.missed(op, miss))?;
+        let (request, index) = (target.request, target.index);
         self.prepare(op, request, index);
         self.admission.meter.read_clock();
         self.admission.arrive()?;

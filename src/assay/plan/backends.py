@@ -24,7 +24,7 @@ class IoUring(Kind, kw_only=True):
     """io_uring."""
 
     sqpoll: bool = False
-    """Kernel thread that polls the submission queue."""
+    """Kernel thread that polls the submission queue; `queue_depth` is at most 16,384 with it."""
     iopoll: bool = False
     """Busy-wait for completions (polled devices only)."""
     fallback: Fallback = Fallback.REFUSE

@@ -27,6 +27,24 @@ fn a_ring_without_registered_files_and_buffers_works_as_well() {
 }
 
 #[test]
+fn a_kernel_that_cannot_wait_for_a_time_works_as_well() {
+    for depth in [1, 3, 8] {
+        let mut older = uring(depth);
+        older.forget_timed_waits();
+        keeps_a_queue_full(older, depth as usize);
+    }
+    for is_older in [false, true] {
+        let mut ring = uring(2);
+        if is_older {
+            ring.forget_timed_waits();
+        }
+        let mut done = Vec::new();
+        ring.complete(&mut done, Wait { within: Some(Duration::from_millis(1)), ..Wait::FOR_ONE }).unwrap();
+        assert!(done.is_empty());
+    }
+}
+
+#[test]
 fn a_queue_with_requests_in_flight_can_be_dropped() {
     for _ in 0..50 {
         let file = Scratch::new(32 * BLOCK);

@@ -59,6 +59,17 @@ fn a_queue_is_refused_where_there_is_none() {
 }
 
 #[test]
+fn a_polled_ring_has_room_for_half_of_what_others_take() {
+    let refused = |sqpoll: bool, depth: u32| {
+        let mut deep = job(Backend::IoUring { sqpoll, iopoll: false, fallback: Fallback::Refuse }, write(4096.0));
+        deep.queue_depth = depth;
+        compiled(&deep).is_err()
+    };
+
+    assert_eq!((refused(true, 16_384), refused(true, 16_385), refused(false, 32_768)), (false, true, false));
+}
+
+#[test]
 fn flags_of_an_operation_become_those_of_the_kernel() {
     let mut op = write(4096.0);
     op.flags = OpFlags { dsync: true, nowait: true, high_priority: true, ..OpFlags::default() };
