@@ -1,6 +1,5 @@
 """Start the program: handle signals before the rest is loaded, which takes longer than some runs."""
 
-import gc
 import os
 import resource
 import sys
@@ -15,14 +14,8 @@ _ADDRESSES_EACH_CPU_BYTES = 64 << 20
 some of them only when a run is to be sealed. Measured: 0.8 GB with two CPUs."""
 
 
-_COLLECTED_EACH = 50_000
-"""New objects after which Python looks for garbage, in place of 700: what is loaded is kept, and looking at it again and
-again takes a tenth of the CPU time of a short run."""
-
-
 def main() -> None:
     """Run the command line."""
-    gc.set_threshold(_COLLECTED_EACH)
     first_line()
     try:
         end_on_signals()

@@ -29,6 +29,7 @@ pub const MOST_POLLED: u32 = 16_384;
 const MOST_BUFFERS: usize = 16_384;
 /// Between two looks where some of several completions are there, and the kernel cannot wait for the rest and a time.
 const SHORT_NAP: Duration = Duration::from_micros(50);
+const LONGEST_POLL: Duration = Duration::from_millis(10);
 
 /// What a ring is made for.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,8 @@ pub struct Uring {
     has_registered_buffers: bool,
     /// Whether the kernel can wait for completions or a time, whichever comes first: since Linux 5.11.
     has_timed_waits: bool,
+    /// Whether completions come only to who asks the device for them.
+    is_iopoll: bool,
     /// By slot: its latest request as the kernel reads it.
     entries: Vec<squeue::Entry>,
     /// Slots that the kernel is to see with the next `hand_over` or `complete` and no sooner: a polling thread of the kernel would
@@ -87,6 +90,7 @@ impl Uring {
             notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096)));
         }
         Ok(Self {
+            is_iopoll: options.iopoll,
             has_timed_waits: ring.params().is_feature_ext_arg(),
             ring,
             buffers,
@@ -249,12 +253,17 @@ impl Uring {
             if there >= at_least || left.is_zero() {
                 return Ok(());
             }
+            if self.is_iopoll {
+                continue;
+            }
             if there > 0 {
                 std::thread::sleep(left.min(SHORT_NAP));
                 continue;
             }
             let mut ring = libc::pollfd { fd: self.ring.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            let timeout = libc::timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            // Not for long: a ring that defers its work may not wake who polls it.
+            let nap = left.min(LONGEST_POLL);
+            let timeout = libc::timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
             // SAFETY: both live until the call is over; no signal mask is passed.
             if unsafe { libc::ppoll(&raw mut ring, 1, &raw const timeout, std::ptr::null()) } < 0 {
                 let error = io::Error::last_os_error();

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-/// Content that is made, or judged, at a time: some 10 us. A multiple of a block of content, so that parts have the bytes of
-/// the whole.
+/// Content that is made, or judged, at a time. A multiple of a block of content, so that parts have the bytes of the whole.
 pub const PART_BYTES: u64 = 64 << 10;
 
 /// The parts that a transfer's content is made and judged in, cut where the file has a multiple of [`PART_BYTES`]: so each
