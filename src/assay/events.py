@@ -212,6 +212,9 @@ class JobFacts(StreamPart, kw_only=True):
     """None: no read asked so, or nothing is known of it; runs of older versions have none."""
     arrivals: Arrivals | None
     """None: closed loop."""
+    features: tuple[str, ...] = ()
+    """What the kernel granted every worker of what makes requests cheaper: IORING_SETUP_ flags, `registered buffers` and
+    `registered files`; runs of older versions have none."""
 
 
 class ErrorCount(StreamPart, kw_only=True):

@@ -126,6 +126,14 @@ def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(measure: Meas
     assert "100 % of the requests went to threads of the kernel" in text
 
 
+def test_worker_processes_know_that_no_kernel_thread_worked_for_them(measure: Measure, tmp_path: Path) -> None:
+    job = WAYS["io_uring"] + '\nas = "process"\nworkers = 2'
+
+    result = _only(measure(EACH_ONCE.format(job=job).replace('"cold"', '"as_is"'), tmp_path))
+
+    assert "engine-fallback" not in {finding["id"] for finding in result["findings"]}
+
+
 def test_sizes_that_a_device_does_not_take_past_the_cache_are_refused_in_words(assay: Assay, tmp_path: Path) -> None:
     load = tmp_path / "load.toml"
     load.write_text(MISALIGNED)

@@ -34,8 +34,7 @@ SHARED = _WRITE.replace("PICK", "next").replace("ACCESS", '{ kind = "sequential"
 READ = '{ op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "256KiB" }'
 
 
-def _files(measure: Measure, directory: Path, **values: str) -> list[Path]:
-    text = LOAD
+def _files(measure: Measure, directory: Path, text: str = LOAD, **values: str) -> list[Path]:
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     measure(text, directory)
@@ -95,3 +94,41 @@ def test_one_block_in_so_many_is_distinct_over_files_and_workers(
     ]
     assert len(hashes) == 64 << 20 >> 12
     assert len(hashes) / len(set(hashes)) == pytest.approx(ratio, rel=0.02)
+
+
+# Four requests in flight, each from a buffer of its own.
+KEPT = """{ op = "write", set = "data", access = { kind = "sequential", wrap = false }, size = "4KiB", keeps_buffer = true }
+backend = "BACKEND"
+queue_depth = DEPTH"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "depth", "is_random"),
+    [("io_uring", 4, True), ("aio", 4, True), ("psync", 1, True), ("io_uring", 4, False)],
+    ids=["io_uring", "aio", "psync", "zeroes"],
+)
+def test_writes_that_keep_their_buffer_repeat_its_first_content_but_for_a_byte_each(
+    backend: str, depth: int, *, is_random: bool, measure: Measure, tmp_path: Path
+) -> None:
+    blocks = 64
+    op = KEPT.replace("BACKEND", backend).replace("DEPTH", str(depth))
+    content = "{}" if is_random else "{ zeros = true }"
+    load = LOAD.replace("workers = 2", "workers = 1")
+
+    (file,) = _files(measure, tmp_path, load, files="1", size=f"{blocks * 4}KiB", content=content, op=op)
+
+    data = file.read_bytes()
+    written = [data[at : at + BLOCK] for at in range(0, len(data), BLOCK)]
+    assert len(set(written)) == blocks == len(written)
+    begun: list[bytes] = [] if is_random else [bytes(BLOCK)]
+    for block in written:
+        if not any(_differing(block, first) <= blocks for first in begun):
+            begun.append(block)
+            # As little alike as random bytes are: one in 256 by chance.
+            assert all(_differing(block, first) > 0.95 * BLOCK for first in begun[:-1])
+            assert len(_zstd(block)) > 0.95 * BLOCK
+    assert 1 <= len(begun) <= (depth if is_random else 1)
+
+
+def _differing(one: bytes, other: bytes) -> int:
+    return sum(a != b for a, b in zip(one, other, strict=True))

@@ -1,6 +1,7 @@
 """The story of a number, against a run whose truth is known."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -24,6 +25,11 @@ CEILINGS = (
     events.Ceiling(name="system_call", block_size_bytes=None, ops_per_s=1_000_000.0, bytes_per_s=None),
     events.Ceiling(name="cached_pread", block_size_bytes=4096, ops_per_s=10_000.0, bytes_per_s=40_960_000.0),
 )
+RING: dict[str, Any] = {
+    "backend": "io_uring",
+    "direct": True,
+    "features": ("SINGLE_ISSUER", "DEFER_TASKRUN", "registered buffers"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +47,7 @@ def run() -> RunRecord:
         total = per_s * 10 * 4096
         counters = dataclasses.replace(TIME, process_read_bytes=total, devices={"vda": (total, 0)})
         stream = steady_stream(per_s=per_s, seconds=10, latency_ns=1_000_000, bytes_each=4096)
-        made.phase([stream], seconds=10, index=index, counters=counters)
+        made.phase([stream], seconds=10, index=index, counters=counters, **(RING if per_s == 2000 else {}))
     return read(made.end())
 
 
@@ -54,6 +60,13 @@ def told(run: RunRecord, about: str | None) -> str:
 def said(run: RunRecord, about: str | None) -> str:
     """The same without the breaks of lines."""
     return " ".join(told(run, about).split())
+
+
+def test_a_row_names_the_interface_and_what_the_kernel_granted_of_it(run: RunRecord) -> None:
+    assert "depth 1 through psync latency" in said(run, "1")
+    assert "depth 4 through io_uring (SINGLE_ISSUER, DEFER_TASKRUN, registered buffers), direct I/O number" in said(
+        run, "2"
+    )
 
 
 def test_a_row_is_told_with_its_number_and_what_it_is_known_by(run: RunRecord) -> None:

@@ -256,6 +256,25 @@ def test_a_plan_has_the_files_and_variables_that_its_words_name() -> None:
     assert FRONT_END.settings_of(plan.Plan.from_json(whole.to_json())).jobs[0].options["description"] == "é"
 
 
+@pytest.mark.parametrize(
+    ("options", "is_kept"),
+    [
+        (("--refill_buffers=0",), True),
+        ((), False),
+        (("--refill_buffers",), False),
+        (("--refill_buffers=0", "--verify=crc32c"), False),
+        (("--refill_buffers=0", "--zero_buffers"), False),
+        (("--refill_buffers=0", "--buffer_compress_percentage=50"), False),
+    ],
+)
+def test_buffers_that_are_not_to_be_refilled_are_written_again(options: tuple[str, ...], *, is_kept: bool) -> None:
+    whole = made("--name=x", "--rw=randrw", "--size=1m", "--ioengine=io_uring", "--iodepth=8", *options)
+
+    kept = {op.op: op.flags.keeps_buffer for op in job_ops(whole.phases[0].jobs[0])}
+
+    assert kept == {plan.OpKind.READ: False, plan.OpKind.WRITE: is_kept}
+
+
 def test_zero_buffers_are_zeroes_and_nothing_else() -> None:
     (files,) = made("--name=x", "--rw=write", "--size=1m", "--zero_buffers").file_sets
     assert files.content == plan.Content(zeros=True)

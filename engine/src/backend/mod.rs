@@ -113,6 +113,8 @@ pub struct Report {
     pub punted: Option<u64>,
     /// What reads with [`CACHED_FIRST`] found; None: there were none, or the file system has no such reads.
     pub cached_first: Option<CachedFirst>,
+    /// What the kernel granted of what makes requests cheaper, by its own names.
+    pub features: Vec<String>,
     /// What else happened.
     pub notes: Vec<Note>,
 }

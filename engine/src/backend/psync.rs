@@ -111,7 +111,7 @@ impl Backend for Psync {
             Note::new(WarningId::ResidencyUnknown, text)
         });
         let cached_first = self.cached_first.filter(|_| !self.always_waits);
-        Report { punted: Some(0), cached_first, notes: note.into_iter().collect() }
+        Report { punted: Some(0), cached_first, notes: note.into_iter().collect(), ..Report::default() }
     }
 
     fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {

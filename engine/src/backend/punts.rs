@@ -8,7 +8,6 @@
 //! needs one, and the last one stays as long as its ring. So none at the end of a phase proves a count of zero.
 
 use std::fs;
-use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -50,17 +49,10 @@ impl PuntCounter {
     }
 }
 
-/// CPU time in nanoseconds of each io-wq thread that this process has now.
-pub fn io_wq_cpu_ns() -> io::Result<Vec<u64>> {
-    let mut threads = Vec::new();
-    for task in fs::read_dir("/proc/self/task")? {
-        let folder = task?.path();
-        // A thread may end between the two reads.
-        let Ok(name) = fs::read_to_string(folder.join("comm")) else { continue };
-        if name.starts_with("iou-wrk-") {
-            let times = fs::read_to_string(folder.join("schedstat")).unwrap_or_default();
-            threads.push(times.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0));
-        }
-    }
-    Ok(threads)
+/// Whether this process is known to have no io-wq thread now.
+pub fn has_no_io_wq() -> bool {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return false };
+    // A thread may end between the two reads.
+    let names = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    !names.into_iter().any(|name| name.starts_with("iou-wrk-"))
 }

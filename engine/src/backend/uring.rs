@@ -8,7 +8,7 @@
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
-use super::punts::PuntCounter;
+use super::punts::{PuntCounter, has_no_io_wq};
 use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
@@ -68,6 +68,7 @@ pub struct Uring {
     /// come back at any time: nothing else is taken to it from then on.
     broken: Option<i32>,
     punts: Option<PuntCounter>,
+    features: Vec<String>,
     notes: Vec<Note>,
 }
 
@@ -84,10 +85,13 @@ impl Uring {
         let depth = options.depth as usize;
         let buffers = Buffers::new(depth, options.buffer_bytes)?;
         let mut notes: Vec<Note> = how.note().into_iter().collect();
+        let polls = options.iopoll.then_some("IOPOLL");
+        let mut features: Vec<String> = how.features().iter().copied().chain(polls).map(str::to_owned).collect();
         // SAFETY: the buffers live as long as the ring: `Drop` frees neither before every request has come back.
         let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
-        if let Err(error) = &registered {
-            notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096)));
+        match &registered {
+            Ok(()) => features.push("registered buffers".to_owned()),
+            Err(error) => notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096))),
         }
         Ok(Self {
             is_iopoll: options.iopoll,
@@ -102,6 +106,7 @@ impl Uring {
             in_flight: 0,
             broken: None,
             punts,
+            features,
             notes,
         })
     }
@@ -342,7 +347,10 @@ impl Backend for Uring {
         }
         let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
         match self.ring.submitter().register_files(&descriptors) {
-            Ok(()) => (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index)),
+            Ok(()) => {
+                (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index));
+                self.features.push("registered files".to_owned());
+            }
             Err(error) => self.notes.push(Note::new(
                 WarningId::IoUringFilesPlain,
                 format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
@@ -353,7 +361,12 @@ impl Backend for Uring {
 
     fn report(&mut self) -> Report {
         Report {
-            punted: self.punts.as_ref().and_then(PuntCounter::read),
+            // Where they cannot be counted, they are none if there is no such thread: the last one stays with its ring.
+            punted: match &self.punts {
+                Some(counter) => counter.read(),
+                None => has_no_io_wq().then_some(0),
+            },
+            features: std::mem::take(&mut self.features),
             notes: std::mem::take(&mut self.notes),
             ..Report::default()
         }
@@ -379,6 +392,16 @@ enum Handing {
 }
 
 impl Handing {
+    /// Of its IORING_SETUP_ flags.
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Deferred => &["SINGLE_ISSUER", "DEFER_TASKRUN"],
+            Self::Cooperative => &["COOP_TASKRUN"],
+            Self::Interrupting => &[],
+            Self::Polled => &["SQPOLL"],
+        }
+    }
+
     fn note(self) -> Option<Note> {
         let how = match self {
             Self::Deferred | Self::Polled => return None,

@@ -80,6 +80,8 @@ pub struct JobFacts {
     pub job: String,
     /// `psync`, `io_uring`, ...: what was used, not what was asked for.
     pub backend: String,
+    /// What the kernel granted every worker of what makes requests cheaper: IORING_SETUP_ flags, `registered buffers`, ...
+    pub features: Vec<String>,
     /// Whether the files were open with O_DIRECT.
     pub direct: bool,
     /// Mean number of I/Os in flight when one came back, itself included.

@@ -226,6 +226,7 @@ mod tests {
     use super::*;
     use crate::sys::process::thread_id;
     use std::io::Read;
+    use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
@@ -266,6 +267,10 @@ mod tests {
         let wall_ns = begun.elapsed().as_nanos() as u64;
         to_thread.send(()).unwrap();
         let own_cpu_ns = worker.join().unwrap();
+        // The kernel wakes who joins before the thread is gone: until then it can be looked at, and has used more time.
+        while Path::new(&format!("/proc/self/task/{tid}")).exists() {
+            thread::yield_now();
+        }
         assert_eq!(observer.sample(), sample, "the last sample stays after the thread has ended");
         Watched { sample, wall_ns, own_cpu_ns }
     }

@@ -2,12 +2,11 @@
 //! did, and what the errors mean.
 
 use super::words::{Circumstances, explain};
-use crate::backend::punts::io_wq_cpu_ns;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, CachedFirst, ErrorCount, JobFacts};
 use crate::job::Ended;
-use crate::plan::{Arrival, Job, WorkerKind};
+use crate::plan::{Arrival, Job};
 use crate::stats::WorkerStats;
 use crate::warning_id::WarningId;
 use std::collections::BTreeMap;
@@ -35,6 +34,7 @@ impl JobEnd<'_> {
         JobFacts {
             job: self.job.name.clone(),
             backend: self.circumstances.backend.abilities().name.to_owned(),
+            features: self.features(),
             direct: self.circumstances.direct,
             mean_queue_depth: match ratio(self.sum(|s| s.depth_sum.get()), submissions) {
                 depth if self.waits_at_submission() => depth.min(1.0),
@@ -57,6 +57,13 @@ impl JobEnd<'_> {
         }
     }
 
+    /// What every worker had.
+    fn features(&self) -> Vec<String> {
+        let Some((first, others)) = self.ended.split_first() else { return Vec::new() };
+        let have_all = |feature: &&String| others.iter().all(|other| other.report.features.contains(feature));
+        first.report.features.iter().filter(have_all).cloned().collect()
+    }
+
     fn sum(&self, field: fn(&WorkerStats) -> u64) -> u64 {
         self.stats.iter().map(|stats| field(stats)).sum()
     }
@@ -66,11 +73,9 @@ impl JobEnd<'_> {
         self.circumstances.backend.abilities().waits_without_direct && !self.circumstances.direct
     }
 
-    /// Requests that threads of the kernel carried out. Where they cannot be counted: 0 if there is no such thread.
+    /// Requests that threads of the kernel carried out; None where one of the workers does not know.
     fn punted(&self) -> Option<u64> {
-        let counted = self.ended.iter().map(|ended| ended.report.punted).sum::<Option<u64>>();
-        let all_are_here = self.job.kind == WorkerKind::Thread;
-        counted.or_else(|| (all_are_here && io_wq_cpu_ns().is_ok_and(|threads| threads.is_empty())).then_some(0))
+        self.ended.iter().map(|ended| ended.report.punted).sum()
     }
 
     /// What all workers together found in the page cache; None where one of them does not know.
@@ -118,11 +123,9 @@ impl JobEnd<'_> {
                 format!("{share:.0} % of the requests went to threads of the kernel (io-wq): {why}")
             }
             None => {
-                let threads = io_wq_cpu_ns().unwrap_or_default();
-                let (count, cpu_s) = (threads.len(), threads.iter().sum::<u64>() as f64 / 1e9);
                 format!(
-                    "threads of the kernel (io-wq, {count} of them, {cpu_s:.3} s of CPU time so far) took over {why}; \
-                     how many can be counted as root with tracefs mounted at /sys/kernel/tracing"
+                    "threads of the kernel (io-wq) took over {why}; how many can be counted as root with tracefs \
+                     mounted at /sys/kernel/tracing"
                 )
             }
         };

@@ -91,7 +91,7 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     }
     check_chunks(job, op).map_err(error)?;
     check_cached_first(job, op).map_err(error)?;
-    check_kept_buffer(job, op, file_sets).map_err(error)?;
+    check_kept_buffer(op, file_sets).map_err(error)?;
     if flags.cold_buffer && !cpu_cache::IS_EVICTED {
         return refuse("cold_buffer is done on x86-64 processors only; leave it out".to_owned());
     }
@@ -151,12 +151,12 @@ fn check_cached_first(job: &Job, op: &Op) -> std::result::Result<(), String> {
 }
 
 /// Whether a write may give what is in the buffer.
-fn check_kept_buffer(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Result<(), String> {
+fn check_kept_buffer(op: &Op, file_sets: &[FileSet]) -> std::result::Result<(), String> {
     if !op.flags.keeps_buffer {
         return Ok(());
     }
-    if !op.op.rules().writes() || job.queue_depth > 1 {
-        return Err("keeps_buffer is for writes of a worker with one I/O in flight; leave it out".to_owned());
+    if !op.op.rules().writes() {
+        return Err("keeps_buffer is for writes; leave it out".to_owned());
     }
     if file_sets.iter().any(|set| set.content.stamped) {
         return Err("keeps_buffer writes no stamps; leave it out, or use file sets without stamped content".to_owned());

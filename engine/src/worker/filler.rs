@@ -5,7 +5,7 @@ use super::stamped::{FileId, Stamps};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::content::fill::ContentFill;
 use crate::job::{JobShared, Transfers};
-use crate::program::op::{CallMode, OpNode};
+use crate::program::op::{CallMode, FileSource, OpNode, Program};
 use crate::sys::cpu_cache;
 use std::ops::Range;
 
@@ -30,6 +30,22 @@ impl Filler {
         let has_pool = job.program.ops().any(|op| op.mode == CallMode::Pooled);
         let (stamps, unpooled_bytes) = (Stamps::new(job, slots as usize), job.program.buffer_bytes);
         Self { fills, stamps, generation: first_generation, kept_turn: 0, has_pool, unpooled_bytes }
+    }
+
+    /// Before the first request: where writes keep what their buffers hold, that is content of the set that the first of them
+    /// names, or of the first set that the job has where a slot does.
+    pub(super) fn begin_kept(&mut self, program: &Program, slots: u32, backend: &mut impl Backend) {
+        let Some(op) = program.ops().find(|op| op.mode == CallMode::KeepsBuffer) else { return };
+        let named = match op.file {
+            FileSource::Opened { opened, .. } => self.fills[program.opened[opened].set].as_mut(),
+            FileSource::Named { set, .. } => self.fills[set].as_mut(),
+            FileSource::Slot(_) => self.fills.iter_mut().flatten().next(),
+        };
+        let fill = named.expect("a job has content for every set it touches");
+        for slot in 0..slots as usize {
+            self.generation += 1;
+            fill.fill(backend.buffer(slot, program.buffer_bytes), 0, 0, self.generation);
+        }
     }
 
     /// Whether there is more to do before a request is issued than to change a byte.

@@ -24,7 +24,7 @@ pub(super) struct Tools<B: Backend> {
 
 impl<B: Backend> Tools<B> {
     pub(super) fn new(
-        backend: B,
+        mut backend: B,
         job: Arc<JobShared>,
         opened: Vec<Vec<OpenFile>>,
         transfers: Transfers,
@@ -32,7 +32,9 @@ impl<B: Backend> Tools<B> {
     ) -> Result<Self> {
         let mut scratch = vec![0; job.program.scratch_bytes];
         fastrand::Rng::with_seed(walker.seed).fill(&mut scratch);
-        let filler = Filler::new(&job, transfers, u64::from(walker.worker) << 40);
+        let slots = transfers.slots;
+        let mut filler = Filler::new(&job, transfers, u64::from(walker.worker) << 40);
+        filler.begin_kept(&job.program, slots, &mut backend);
         let spawner = spawner_for(&job.program)?;
         Ok(Self { backend, files: Files::new(job, opened, walker)?, filler, scratch, spawner })
     }

@@ -295,6 +295,7 @@ def _jobs(ended: Sequence[events.PhaseFinished]) -> Iterator[events.JobFacts]:
             punted=_sum([facts.punted for facts in every]),
             cached_first=_cached_first([facts.cached_first for facts in every]),
             arrivals=_arrivals([facts.arrivals for facts in every]),
+            features=tuple(name for name in every[0].features if all(name in facts.features for facts in every)),
         )
 
 

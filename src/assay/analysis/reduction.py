@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from assay import plan
 from assay.analysis.record import RunRecord
+from assay.plan.walk import job_ops
 
 _REDUCING = frozenset({"bcachefs", "btrfs", "erofs", "f2fs", "ntfs3", "squashfs", "ubifs", "zfs"})
 """File systems that can keep data in fewer bytes than it has."""
@@ -21,7 +22,10 @@ _MAY_REDUCE = frozenset({"dm", "lvm"})
 
 def can_be_reduced(run: RunRecord, sets: Iterable[str]) -> bool:
     """Whether some of these sets may hold content that takes fewer bytes in storage than it has."""
-    return any(_is_reducible(run.plan.file_set(name)) for name in sets)
+    return any(_is_reducible(run.plan.file_set(name)) for name in sets) or (
+        # In a slot, such a write may go to any file.
+        any(op.flags.keeps_buffer for phase in run.plan.phases for job in phase.jobs for op in job_ops(job))
+    )
 
 
 def reduces(file_systems: Iterable[str | None]) -> bool:

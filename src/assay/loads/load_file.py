@@ -187,8 +187,8 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     vectors: int = 0
     """Pieces of a vectored call; 0 or 1: plain."""
     keeps_buffer: bool = False
-    """A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
-    each time, instead of new content."""
+    """A write gives what its buffer holds (content of the set at first, then what was read into it last) with one more byte
+    changed each time, instead of new content: it costs the client less, and storage can deduplicate it."""
     cold_buffer: bool = False
     """The memory of a read or write is out of the processor's caches when the call is made; what that takes is in no
     latency (x86-64)."""

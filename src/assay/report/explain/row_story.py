@@ -82,7 +82,11 @@ def row_story(
     is_virtual = run.facts.get("host.virtualisation.is_virtual") is True
     between = _between_runs(document.run.repeats, earlier, is_virtual=is_virtual)
     parts = [
-        paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
+        paragraph(
+            f"row {row}",
+            [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result), *_interface(run, result)],
+            width,
+        ),
         *_numbers(result, between, width),
         paragraph("expected", expected_of_row(document, result), width),
         paragraph("schedule", _schedule(result), width),
@@ -120,6 +124,17 @@ def _work(result: Result) -> str:
         f"operation '{result.operation}' of job '{result.job}' in phase '{result.phase}'{times}, on {result.target or '?'}:"
         f" {workers}, depth {_count(result.queue_depth)}"
     )
+
+
+def _interface(run: RunRecord, result: Result) -> Iterator[str]:
+    """Name the interface of the kernel that was used, and what the kernel granted of it."""
+    of_phase = (
+        record for record in run.phases if (record.phase.name, record.phase.repeat) == (result.phase, result.repeat)
+    )
+    facts = next((record.job_facts(result.job) for record in of_phase), None)
+    if facts is not None:
+        granted = f" ({', '.join(facts.features)})" if facts.features else ""
+        yield f"through {facts.backend}{granted}{', direct I/O' if facts.direct else ''}"
 
 
 # -- the number --------------------------------------------------------------------------------------------------------

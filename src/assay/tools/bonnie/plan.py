@@ -56,6 +56,8 @@ _SEEKER = "seeker"
 _TARGET = "target"
 _DATA = "bonnie"
 _SEQUENTIAL, _RANDOM = "sequential", "random"
+_ZEROS = plan.Content(zeros=True)
+"""What bonnie++'s buffers hold at first."""
 _BACK = plan.Backward()
 """In a slot: what was passed last."""
 _SLOT = 0
@@ -129,6 +131,7 @@ def _file_sets(settings: Settings) -> tuple[plan.FileSet, ...]:
                 files=data.files,
                 size=Fixed(value=float(data.file_bytes)),
                 existing_share=0.0,
+                content=_ZEROS,
             )
         )
     if settings.number:
@@ -153,6 +156,7 @@ def _small_files(settings: Settings, name: str) -> plan.FileSet:
         # As long as the original's names are in the mean: 7 or 10 digits and 0 to 12 more characters.
         file_name="{index}bonni" if settings.is_old else "{index}bonnie++",
         existing_share=0.0,
+        content=_ZEROS,
     )
 
 

@@ -154,6 +154,8 @@ class JobSettings:
     dedupe_percent: int
     zeros: bool
     """Nothing but zeroes is written."""
+    keeps_buffer: bool
+    """Buffers are written again and again as they are, one byte changed."""
     invalidate: bool
     cpus: tuple[int, ...]
     numa_node: int | None

@@ -183,7 +183,10 @@ def _transfer(
     which = 0 if (like or kind) is plan.OpKind.READ else 1
     drawn_by = job.distributions[which]
     access = _access(member, job.sizes[which], drawn_by) if turn is None else _in_turn(member, drawn_by, turn)
-    flags = plan.OpFlags(high_priority=job.hipri and job.engine == "pvsync2")
+    flags = plan.OpFlags(
+        high_priority=job.hipri and job.engine == "pvsync2",
+        keeps_buffer=job.keeps_buffer and kind is plan.OpKind.WRITE,
+    )
     name = READ if kind is plan.OpKind.READ else TRIM if job.trims else WRITE
     return plan.Do(
         op=plan.Op(op=kind, name=name, file=of_set, access=access, size=distribution(job.sizes[which]), flags=flags)

@@ -137,6 +137,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         compress_percent=given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90)),
         dedupe_percent=given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99)),
         zeros=given.flag("zero_buffers"),
+        keeps_buffer=_keeps_buffer(given),
         invalidate=given.flag("invalidate", usual=True),
         cpus=given.read("cpus_allowed", (), _cpus),
         numa_node=given.whole("numa_cpu_nodes", 0, 0, 1023) if "numa_cpu_nodes" in given else None,
@@ -199,6 +200,13 @@ def _exits(given: JobOptions) -> str:
 def _flow(given: JobOptions) -> Flow:
     weight = given.whole("flow", 0, 0, 1 << 31)
     return Flow(weight=weight, number=given.whole("flow_id"), pause_us=given.whole("flow_sleep") if weight else 0)
+
+
+def _keeps_buffer(given: JobOptions) -> bool:
+    """Whether `refill_buffers=0` holds. What other options ask for is made anew for each write."""
+    if given.flag("refill_buffers", usual=True) or given.flag("zero_buffers"):
+        return False
+    return not any(name in given for name in ("verify", "buffer_compress_percentage", "dedupe_percentage"))
 
 
 def _steady(given: JobOptions) -> plan.SteadyRule | None:
