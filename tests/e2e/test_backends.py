@@ -116,9 +116,18 @@ def test_what_several_workers_append_is_all_in_the_file(job: str, measure: Measu
     assert log.stat().st_size == 4096 + 3 * 500 * 1024
 
 
-def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(measure: Measure, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ring",
+    [
+        'backend = "io_uring"',
+        'backend = "io_uring"\nas = "process"\nworkers = 2',
+        'backend = { kind = "io_uring", sqpoll = true }',
+    ],
+    ids=["threads", "processes", "sqpoll"],
+)
+def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(ring: str, measure: Measure, tmp_path: Path) -> None:
     with _tracefs():
-        result = _only(measure(FLUSHES, tmp_path))
+        result = _only(measure(FLUSHES.replace('backend = "io_uring"', ring), tmp_path))
 
     # The kernel never flushes while it submits (io_uring/sync.c, REQ_F_FORCE_ASYNC): every one goes to io-wq.
     found = [finding["text"] for finding in result["findings"] if finding["id"] == "engine-fallback"]

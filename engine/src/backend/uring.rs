@@ -79,9 +79,8 @@ const _: () = assert!(size_of::<squeue::Entry>() == 64);
 impl Uring {
     /// A ring of the calling thread.
     pub fn new(options: UringOptions) -> io::Result<Self> {
-        // Before the ring: the thread that polls for it is counted as this one's child.
-        let punts = PuntCounter::open();
         let (ring, how) = build(options)?;
+        let punts = PuntCounter::open(ring.as_raw_fd(), options.sqpoll);
         let depth = options.depth as usize;
         let buffers = Buffers::new(depth, options.buffer_bytes)?;
         let mut notes: Vec<Note> = how.note().into_iter().collect();

@@ -147,6 +147,30 @@ fn an_open_loop_makes_content_before_it_is_due() {
     }
 }
 
+#[test]
+fn storage_of_100_us_is_measured_as_that_at_every_depth_in_both_loops() {
+    // A block is made in 160 ns, at 25 GB/s: what comes back meanwhile is seen after 64 KiB of it at the latest.
+    let model = NullModel { work_ns_per_kib: 40, ..taking(&[100_000]) };
+    let within_5_us = 100_000..=105_000;
+    for (depth, kind) in [1, 2, 32].into_iter().flat_map(|depth| [(depth, OpKind::Read), (depth, OpKind::Write)]) {
+        // In the open loop, half of what it can do.
+        for rate_per_s in [None, Some(5_000.0 * f64::from(depth))] {
+            let mut trial = Trial::new(job("job", vec![own(kind, "io", 4096.0)], ops(6_400)), model.clone());
+            if let Some(rate_per_s) = rate_per_s {
+                trial.job.arrival = Arrival::Open { rate_per_s, spacing: Spacing::Uniform };
+            }
+
+            let outcome = if depth == 1 { trial.run() } else { trial.queued(depth).run() };
+
+            let measured = if rate_per_s.is_some() { outcome.response("io") } else { outcome.latency("io") };
+            let mean_ns = measured.sum_ns as u64 / 6_400;
+            assert_eq!(measured.count.iter().sum::<u64>(), 6_400);
+            assert!(within_5_us.contains(&mean_ns), "depth {depth}, {kind:?}, {rate_per_s:?}: mean {mean_ns} ns");
+            assert!(within_5_us.contains(&measured.max_ns), "depth {depth}, {kind:?}, {rate_per_s:?}: {measured:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -87,6 +87,11 @@ pub fn allowed_cpus() -> Vec<u32> {
     }
 }
 
+/// CPUs of this machine that run.
+pub fn online_cpus() -> Vec<u32> {
+    fs::read_to_string("/sys/devices/system/cpu/online").map(|text| listed(&text)).unwrap_or_default()
+}
+
 fn node_cpus(node: u32) -> Option<Vec<u32>> {
     fs::read_to_string(format!("{NODES}/node{node}/cpulist")).ok().map(|text| listed(&text))
 }
