@@ -166,8 +166,10 @@ def test_clients_of_a_local_disk_share_its_cpus() -> None:
     cpus = case.signals.cpus
     assert cpus
 
-    found = of_name(needs(case, result), "CPUs of this machine")
+    need = needs(case, result)
 
+    assert "server's CPU" not in {each.name for each in need.resources}
+    found = of_name(need, "CPUs of this machine")
     # One worker that is on a CPU for a fifth of its time.
     assert found.share == pytest.approx(0.2 / cpus, rel=0.02)
     assert found.full_at == 5 * cpus

@@ -1,5 +1,7 @@
 """Buckets and percentiles against raw samples."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -74,3 +76,12 @@ def test_single_nanoseconds_are_exact() -> None:
 
     assert histogram.percentiles_ns(index, count, [histogram.QUANTILES["p50"]], 30.0) == [30.0]
     assert histogram.percentiles_ns(index, np.array([50, 30, 20]), [histogram.QUANTILES["p50"]], 30.0) == [10.0]
+
+
+@pytest.mark.parametrize(("quantile", "needed"), [("0.5", 20), ("0.9", 100), ("0.99", 1000), ("0.999", 10_000)])
+def test_a_percentile_needs_ten_values_beyond_it(quantile: str, needed: int) -> None:
+    values_ns = np.array([1000.0])
+    of = [Fraction(quantile)]
+
+    assert histogram.quantiles_ns(values_ns, np.array([needed - 1]), of) == [None]
+    assert histogram.quantiles_ns(values_ns, np.array([needed]), of) == [1000.0]

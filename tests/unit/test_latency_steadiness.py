@@ -95,10 +95,12 @@ def test_a_tail_that_grows_while_rate_and_median_stay_is_weak() -> None:
     assert "the p99 latency was at other levels" in told(result)["earlier-levels"]
 
 
-def test_a_median_that_rises_all_along_is_a_drift() -> None:
-    result = run_of(latencies(4) * np.linspace(1, 2, PER_S * SECONDS))
+@pytest.mark.parametrize(("begin", "end", "way"), [(1, 2, "rose"), (2, 1, "fell")])
+def test_a_median_that_moves_all_along_is_a_drift(begin: int, end: int, way: str) -> None:
+    result = run_of(latencies(4) * np.linspace(begin, end, PER_S * SECONDS))
 
     assert result.trust.level is TrustLevel.NO
+    assert f"The median latency {way} from" in told(result)["not-steady"]
     assert "reached no level" in told(result)["not-steady"]
 
 

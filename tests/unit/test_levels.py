@@ -109,7 +109,10 @@ def test_what_has_no_logarithm_is_refused(values: list[float]) -> None:
 
 
 def test_one_value_is_one_level() -> None:
-    assert [(level.begin, level.end) for level in find_levels(np.array([5.0])).levels] == [(0, 1)]
+    found = find_levels(np.array([5.0]))
+
+    assert [(level.begin, level.end) for level in found.levels] == [(0, 1)]
+    assert found.noise == 0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 //! The same operation again and again, thousands of times: what is counted, where it goes, and what ends it.
 
 use crate::harness::{Outcome, Place, act, on_set, on_slot, passes, set};
-use assay_engine::plan::{Access, Action, Backend, FileRef, Job, Op, OpKind, Pick, Region, Stop};
+use assay_engine::plan::{Access, Action, Backend, FileRef, FileSet, Job, Op, OpKind, Pick, Region, Stop};
 use serde_json::json;
 
 const BLOCK: u64 = 512;
@@ -117,6 +117,13 @@ fn kept_content(writes: u64) -> Vec<u8> {
     blocks.flatten().collect()
 }
 
+/// Files whose writes that keep their buffer begin with zeroes.
+fn of_zeroes(bytes: u64) -> FileSet {
+    let mut files = set(1, 1.0, bytes as f64);
+    files.content.zeros = true;
+    files
+}
+
 fn kept_write(name: &str) -> Op {
     let mut write = on_slot(OpKind::Write, name, BLOCK as f64);
     write.flags.keeps_buffer = true;
@@ -128,7 +135,7 @@ fn through_a_slot(place: &Place, backend: Backend, actions: Vec<Action>, file_by
     all.extend(actions);
     all.push(act(on_slot(OpKind::Close, "close", 0.0)));
     let job = Job { backend, ..crate::harness::job("job", all, passes(1)) };
-    place.run(set(1, 1.0, file_bytes as f64), vec![job])
+    place.run(of_zeroes(file_bytes), vec![job])
 }
 
 #[test]
@@ -168,7 +175,7 @@ fn groups_that_rewrite_a_file_change_each_block_where_it_lies() {
             let place = Place::new();
             let job = crate::harness::job("job", actions.clone(), passes(1));
 
-            let outcome = place.run(set(1, 1.0, 0.0), vec![Job { backend, timed: timed.clone(), ..job }]);
+            let outcome = place.run(of_zeroes(0), vec![Job { backend, timed: timed.clone(), ..job }]);
 
             check(outcome.check_clean(), MANY, 2 * MANY * BLOCK, 0);
             // Two opens and closes, as many writes to fill it, reads and writes.
