@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from assay import events, plan
+from assay.analysis.record import read
+from assay.analysis.reduction import can_be_reduced
 from assay.analysis.rows import Span
 from assay.bundle.tables import HOST, OF_STREAM
 from assay.results import Result
@@ -529,8 +531,8 @@ def test_a_run_is_one_of_memory_where_nine_tenths_of_its_numbers_are(of_storage:
     phases = [plan.Phase(name=f"p{index}", title="p", jobs=(one_job(),)) for index in range(len(fetched))]
     run = SyntheticRun(one_plan(*phases, sample_interval_s=0.1))
     stream = steady_stream(per_s=100, seconds=1, latency_ns=1_000_000, bytes_each=4096)
-    for index, read in enumerate(fetched):
-        counters = Counters(process_read_bytes=read, devices={"vda": (read, 0)})
+    for index, bytes_read in enumerate(fetched):
+        counters = Counters(process_read_bytes=bytes_read, devices={"vda": (bytes_read, 0)})
         run.phase([stream], seconds=1, index=index, counters=counters)
 
     document = judged(run.end())
@@ -663,6 +665,18 @@ def test_compressed_content_that_was_in_memory_is_of_memory_and_of_what_was_read
     assert (warm.cache.hit_ratio, warm.measures) == (1.0, ServedBy.PAGE_CACHE)
     assert (again.cache.hit_ratio, again.measures) == (None, ServedBy.UNKNOWN)
     assert "cache-state" not in ids(again)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_writes_that_repeat_their_buffer_are_content_that_storage_may_reduce(*, keeps: bool) -> None:
+    op = read_op("write", kind=plan.OpKind.WRITE, size_bytes=MIB)
+    job = one_job(plan.Do(op=msgspec.structs.replace(op, flags=plan.OpFlags(keeps_buffer=keeps))))
+
+    written = measure(fetched=0, kind=plan.OpKind.WRITE, job=job)
+
+    assert ("reducible-content" in ids(written)) is keeps
+    phases = (plan.Phase(name="w", title="w", jobs=(job,)), plan.Phase(name="r", title="r", jobs=(one_job(),)))
+    assert can_be_reduced(read(SyntheticRun(one_plan(*phases)).end()), ("data",)) is keeps
 
 
 def test_content_that_cannot_be_made_smaller_has_its_hit_ratio_by_bytes_on_any_file_system() -> None:
