@@ -8,7 +8,7 @@
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
-use super::punts::{PuntCounter, has_no_io_wq};
+use super::punts::PuntCounter;
 use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
@@ -360,11 +360,7 @@ impl Backend for Uring {
 
     fn report(&mut self) -> Report {
         Report {
-            // Where they cannot be counted, they are none if there is no such thread: the last one stays with its ring.
-            punted: match &self.punts {
-                Some(counter) => counter.read(),
-                None => has_no_io_wq().then_some(0),
-            },
+            punted: self.punts.as_ref().and_then(PuntCounter::read),
             features: std::mem::take(&mut self.features),
             notes: std::mem::take(&mut self.notes),
             ..Report::default()

@@ -2,11 +2,12 @@
 //! did, and what the errors mean.
 
 use super::words::{Circumstances, explain};
+use crate::backend::punts::has_no_io_wq;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, CachedFirst, ErrorCount, JobFacts};
 use crate::job::Ended;
-use crate::plan::{Arrival, Job};
+use crate::plan::{Arrival, Job, WorkerKind};
 use crate::stats::WorkerStats;
 use crate::warning_id::WarningId;
 use std::collections::BTreeMap;
@@ -73,9 +74,11 @@ impl JobEnd<'_> {
         self.circumstances.backend.abilities().waits_without_direct && !self.circumstances.direct
     }
 
-    /// Requests that threads of the kernel carried out; None where one of the workers does not know.
+    /// Requests that threads of the kernel carried out. Where they cannot be counted: 0 if there is no such thread; worker
+    /// processes have looked at their own.
     fn punted(&self) -> Option<u64> {
-        self.ended.iter().map(|ended| ended.report.punted).sum()
+        let counted = self.ended.iter().map(|ended| ended.report.punted).sum::<Option<u64>>();
+        counted.or_else(|| (self.job.kind == WorkerKind::Thread && has_no_io_wq()).then_some(0))
     }
 
     /// What all workers together found in the page cache; None where one of them does not know.

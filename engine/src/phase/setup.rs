@@ -8,6 +8,7 @@ use crate::backend::nothing::Nothing;
 #[cfg(test)]
 use crate::backend::null::{Null, NullModel};
 use crate::backend::psync::Psync;
+use crate::backend::punts::has_no_io_wq;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uri::Scheme;
@@ -142,7 +143,10 @@ impl Setup {
         }
         #[cfg(test)]
         super::tests::panic_if_asked(&self.shared, self.worker);
-        let ended = worker.run(start_ns, self.delay_ns, self.queue_depth, self.pacer);
+        let mut ended = worker.run(start_ns, self.delay_ns, self.queue_depth, self.pacer);
+        if ended.report.punted.is_none() && matches!(reporter, Reporter::Process(_)) && has_no_io_wq() {
+            ended.report.punted = Some(0);
+        }
         reporter.send(Message::Done { worker: self.position, ended });
         Some(worker)
     }
