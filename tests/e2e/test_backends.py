@@ -116,6 +116,7 @@ def test_what_several_workers_append_is_all_in_the_file(job: str, measure: Measu
     assert log.stat().st_size == 4096 + 3 * 500 * 1024
 
 
+@pytest.mark.xdist_group("tracefs")
 @pytest.mark.parametrize(
     "ring",
     [
