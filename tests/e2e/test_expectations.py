@@ -18,6 +18,8 @@ RUNS = 3
 """Where other programs of this machine disturb one so much that its number is not to be used."""
 
 
+@pytest.mark.quiet
+@pytest.mark.held
 def test_the_rate_of_a_device_meets_limits_below_it_and_misses_those_above(assay: Assay) -> None:
     limits = "throughput>=40MiB/s,throughput<=55MiB/s,read:throughput>=60MiB/s"
     with nbd_rate_device(RATE, 384 * MIB) as device, filesystem(device) as directory:
