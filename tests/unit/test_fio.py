@@ -265,6 +265,7 @@ def test_a_plan_has_the_files_and_variables_that_its_words_name() -> None:
         (("--refill_buffers=0", "--verify=crc32c"), False),
         (("--refill_buffers=0", "--zero_buffers"), False),
         (("--refill_buffers=0", "--buffer_compress_percentage=50"), False),
+        (("--refill_buffers=0", "--buffer_compress_percentage=0", "--dedupe_percentage=0"), True),
     ],
 )
 def test_buffers_that_are_not_to_be_refilled_are_written_again(options: tuple[str, ...], *, is_kept: bool) -> None:

@@ -346,7 +346,7 @@ CASES = (
         ),
         expected=Expected(
             found=frozenset({"engine-fallback"}),
-            found_text="threads of the kernel (io-wq",
+            found_text="threads of the kernel (io-wq)",
             no_lie_measures=MEMORY | _OF_THE_CLIENT | STORAGE,
         ),
     ),

@@ -50,8 +50,8 @@ def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:
         return [findings.warning("holes", text, "Lay the set out with allocate = write.", brief="blocks never written")]
     content = file_set.content
     if any(op.flags.keeps_buffer for op in operation.ops):
-        first = "Its buffers hold nothing but zeroes at first, and" if content.zeros else "After the first ones,"
-        text = f"{first} its writes repeat what a buffer holds, one byte changed: storage may move few of them."
+        first = " (zeroes at first)" if content.zeros else ""
+        text = f"Writes repeat what a buffer holds{first}, one byte changed each time: storage may move few of them."
         return [findings.note("reducible-content", text)]
     if operation.direction and content.zeros:
         text = f"Set '{file_set.name}' holds nothing but zeroes: storage may store and move none of them."

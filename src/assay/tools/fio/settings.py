@@ -134,8 +134,8 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         stamps=_stamps(given),
         verify=_stamps(given) and writes and given.flag("do_verify", usual=True),
         backlog=given.whole("verify_backlog") if _stamps(given) and given.flag("do_verify", usual=True) else 0,
-        compress_percent=given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90)),
-        dedupe_percent=given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99)),
+        compress_percent=_compress_percent(given),
+        dedupe_percent=_dedupe_percent(given),
         zeros=given.flag("zero_buffers"),
         keeps_buffer=_keeps_buffer(given),
         invalidate=given.flag("invalidate", usual=True),
@@ -206,7 +206,15 @@ def _keeps_buffer(given: JobOptions) -> bool:
     """Whether `refill_buffers=0` holds. What other options ask for is made anew for each write."""
     if given.flag("refill_buffers", usual=True) or given.flag("zero_buffers"):
         return False
-    return not any(name in given for name in ("verify", "buffer_compress_percentage", "dedupe_percentage"))
+    return not (_stamps(given) or _compress_percent(given) or _dedupe_percent(given))
+
+
+def _compress_percent(given: JobOptions) -> int:
+    return given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90))
+
+
+def _dedupe_percent(given: JobOptions) -> int:
+    return given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99))
 
 
 def _steady(given: JobOptions) -> plan.SteadyRule | None:
