@@ -47,7 +47,8 @@ def test_a_limit_that_is_a_quarter_lower_is_found_and_an_equal_one_is_no_differe
     row = found["against"][0]["rows"][0]
     assert row["ratio"] == pytest.approx(0.75, abs=0.06), row
     assert (row["verdict"], exit_code) == ("worse", 1), row
-    found, exit_code = compared(assay, "tag:full", "tag:same", "--gate", GATE)
+    # How sure five runs a side make it is the machine's doing: on a busy one the gate may be undecided, but never violated.
+    found, exit_code = compared(assay, "tag:full", "tag:same", "--gate", GATE, "--allow-undecided")
     row = found["against"][0]["rows"][0]
     assert row["ratio"] == pytest.approx(1.0, abs=0.06), row
     assert row["verdict"] not in {"better", "worse"}, row
