@@ -18,6 +18,7 @@ def client(own_ns: list[int], set_ns: list[int]) -> ClientPhase:
         start_ns=100,
         begun_ns=105,
         shift=Shift(ns=1000, bound_ns=1),
+        to_grid_ns=1000,
         is_finished=True,
         own_ns=np.array(own_ns, dtype=np.int64),
         set_ns=np.array(set_ns, dtype=np.int64),

@@ -238,7 +238,7 @@ class MergedRun:
         rows = [
             (index, int(end), (int(end) - int(begin)) / NS_PER_S)
             for index, phase in self._times.phases.items()
-            for begin, end in itertools.pairwise((phase.begin_ns, *phase.edges_ns))
+            for begin, end in itertools.pairwise((phase.grid_ns, *phase.edges_ns))
         ]
         schema = {"phase_index": pl.Int32, "set_ns": pl.Int64, "dt_s": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")

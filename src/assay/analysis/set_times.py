@@ -1,11 +1,13 @@
 """When was what, in a run of several clients: one grid of intervals for a phase, and every client's place on it.
 
 The time of the set is the leader's clock since the first engine spoke (`bundle/common_clock.py`). A phase begins when it was
-to begin everywhere, and its grid is that time and every sample interval after it. A client's ticks are on a grid of its own,
-from its own start: tick `k` of the set is every client's tick `k`, because the clients start within milliseconds. One that
-started later by more is put as many whole intervals later on. A tick is never before its time, and late by less than an
-interval, so that it is numbered by rounding down. The last tick of a phase may be anywhere: it has a place of its own where
-the one before has its place.
+to begin everywhere. A client's ticks are on a grid of its own, from its own start: tick `k` of the set is every client's
+tick `k`, because the clients start within milliseconds. One that started later by more is put as many whole intervals later
+on. The set's grid begins at the mean of the clients' starts, less those whole intervals, so that tick `k` of the set is at
+the mean time of the clients' ticks `k`: a window from one of its edges to the last operation is as long as what was counted
+in it. On a grid from the agreed time, clients that all start 10 ms late would lose 10 ms of operations in such a window.
+A tick is never before its time, and late by less than an interval, so that it is numbered by rounding down. The last tick of
+a phase may be anywhere: it has a place of its own where the one before has its place.
 
 A phase's sum ends with the last interval of the first client that was lost in it, or before, where another was paused then:
 beyond, it would be one of fewer clients.
@@ -16,6 +18,7 @@ A client that did nothing in a phase is not in its sum, nor is one of which no i
 
 import dataclasses
 import functools
+import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -48,6 +51,8 @@ class ClientPhase:
     as an open loop does not, and where of one client of the phase's sum only that is known."""
     shift: Shift
     """What has to be added to its times, at its start."""
+    to_grid_ns: int
+    """What has to be added to its times to have them on the grid of the set: the same but for how late it began."""
     is_finished: bool
     """Whether it came to the end of the phase."""
     own_ns: IntArray
@@ -87,8 +92,10 @@ class PhaseOfSet:
     """Clients of the set that are not in the sum: lost before, or never begun."""
     cut_by: tuple[str, ...]
     """Clients of the sum whose streams do not have its end: it ends with the first of their last intervals."""
+    grid_ns: int
+    """Begin of the grid: the mean of the starts of the sum's clients."""
     edges_ns: IntArray
-    """Begin of the grid, then the end of each interval up to where the sum ends."""
+    """Times of the grid that a client counted at, up to where the sum ends."""
 
     @property
     def common_ns(self) -> frozenset[int]:
@@ -119,6 +126,20 @@ class _Grid:
     begin_ns: int
     interval_ns: int
 
+    def intervals_before(self, client: ClientPhase) -> int:
+        """Count the whole intervals that went by before a client started."""
+        return max(0, round((client.start_ns + client.shift.ns - self.begin_ns) / self.interval_ns))
+
+    def moved_to(self, clients: Sequence[ClientPhase]) -> "_Grid":
+        """Give the grid from the mean of the clients' starts on, less the whole intervals before them."""
+        starts_ns = [
+            one.start_ns + one.shift.ns - self.intervals_before(one) * self.interval_ns - self.begin_ns
+            for one in clients
+        ]
+        return (
+            dataclasses.replace(self, begin_ns=self.begin_ns + round(statistics.fmean(starts_ns))) if clients else self
+        )
+
 
 def set_times(
     found: ClientSet,
@@ -136,11 +157,12 @@ def set_times(
         index: agreed[index] if index in agreed else min(one.start_ns + one.shift.ns for one in of.values())
         for index, of in begun.items()
     }
-    ticks = _numbered(scans, begun, begins, interval_ns)
+    grids = {index: _Grid(begin_ns, interval_ns) for index, begin_ns in begins.items()}
+    ticks = _numbered(scans, begun, grids, interval_ns)
     loads = [member.name for member in found.loads]
     phases, kept = {}, []
     for index, rows in _by_phase(ticks).items():
-        phase, of_sum = _phase(index, rows, begun[index], _Grid(begins[index], interval_ns), loads)
+        phase, of_sum = _phase(index, rows, begun[index], grids[index], loads)
         phases[index] = phase
         kept.append(of_sum)
     columns = [CLIENT, "phase_index", "t_ns", "set_ns"]
@@ -163,6 +185,7 @@ def _begun(
                 start_ns=event.start_ns,
                 begun_ns=max(event.start_ns, _first_op_ns(view.plan, ended.get(event.phase_index)) or 0),
                 shift=shift,
+                to_grid_ns=shift.ns,
                 is_finished=_came_to_the_end(ended.get(event.phase_index), is_lost=name in lost),
                 own_ns=nothing,
                 set_ns=nothing,
@@ -187,7 +210,7 @@ def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
 def _numbered(
     scans: Mapping[str, Scan],
     begun: Mapping[int, Mapping[str, ClientPhase]],
-    begins: Mapping[int, int],
+    grids: Mapping[int, _Grid],
     interval_ns: int,
 ) -> pl.DataFrame:
     """Number every tick of every client.
@@ -197,7 +220,7 @@ def _numbered(
     """
     starts = pl.DataFrame(
         [
-            (name, index, one.start_ns, max(0, round((one.start_ns + one.shift.ns - begins[index]) / interval_ns)))
+            (name, index, one.start_ns, grids[index].intervals_before(one))
             for index, of in begun.items()
             for name, one in of.items()
         ],
@@ -236,6 +259,7 @@ def _phase(
     index: int, ticks: pl.DataFrame, begun: Mapping[str, ClientPhase], grid: _Grid, loads: Sequence[str]
 ) -> tuple[PhaseOfSet, pl.DataFrame]:
     """Return where a phase of a set lies; its ticks that are in the sum, with `set_ns`, too."""
+    begin_ns = grid.begin_ns
     last = dict(ticks.group_by(CLIENT).agg(pl.col("number").max() - pl.col("first").min()).iter_rows())
     of_sum = [name for name in loads if name in last and (begun[name].is_finished or last[name] > 0)]
     cut_by = tuple(name for name in of_sum if not begun[name].is_finished)
@@ -246,6 +270,8 @@ def _phase(
         # What others counted across the end is not in the sum: it ends where all of them counted.
         common = counted.group_by("number").len().filter(pl.col("len") == len(of_sum))["number"]
         counted = counted.filter(pl.col("number") <= common.max()) if len(common) else counted
+    before = {name: grid.intervals_before(one) for name, one in begun.items()}
+    grid = grid.moved_to([begun[name] for name in of_sum])
     edges = _edges(counted, grid)
     placed = ticks.join(edges, on="number", how="left").with_columns(
         set_ns=pl.col("set_ns").fill_null(grid.begin_ns + pl.col("number") * grid.interval_ns)
@@ -253,13 +279,18 @@ def _phase(
     of_client = placed.group_by(CLIENT).agg("t_ns", "set_ns")
     ticks_of = {name: (own.to_numpy(), on_set.to_numpy()) for name, own, on_set in zip(*of_client, strict=True)}
     found = {
-        name: dataclasses.replace(one, own_ns=ticks_of[name][0], set_ns=ticks_of[name][1])
+        name: dataclasses.replace(
+            one,
+            to_grid_ns=grid.begin_ns + before[name] * grid.interval_ns - one.start_ns,
+            own_ns=ticks_of[name][0],
+            set_ns=ticks_of[name][1],
+        )
         for name, one in begun.items()
         if name in ticks_of
     }
     phase = PhaseOfSet(
         index=index,
-        begin_ns=grid.begin_ns,
+        begin_ns=begin_ns,
         clients={
             name: dataclasses.replace(found[name], begun_ns=found[name].start_ns) if cut_by else found[name]
             for name in of_sum
@@ -267,6 +298,7 @@ def _phase(
         observers={name: one for name, one in found.items() if name not in loads},
         absent=tuple(name for name in loads if name not in of_sum),
         cut_by=cut_by,
+        grid_ns=grid.begin_ns,
         edges_ns=edges["set_ns"].to_numpy(),
     )
     return phase, counted.join(edges, on="number")
