@@ -10,7 +10,7 @@
 //!     bare delete DIRECTORY OPS           unlink of what `create` made
 
 use assay_engine::histogram::Recorder;
-use assay_engine::shared::SharedBox;
+use assay_engine::sys::shared::SharedBox;
 use io_uring::{IoUring, opcode, types};
 use std::ffi::CString;
 use std::time::Instant;

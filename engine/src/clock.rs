@@ -1,5 +1,8 @@
 //! The run's time: nanoseconds of CLOCK_MONOTONIC since the engine's hello.
 
+use crate::sys::time;
+pub use crate::sys::time::read_ns;
+
 /// What a worker needs of time. It is a trait for tests alone, which set a clock of their own and so know each latency exactly.
 pub trait Ticks {
     /// Nanoseconds since zero.
@@ -74,12 +77,7 @@ impl Ticks for Clock {
     }
 
     fn nap_until(&self, t_ns: u64) {
-        let at_ns = self.monotonic_at_zero_ns.saturating_add(t_ns);
-        let until = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
-        // SAFETY: `until` is a valid timespec; no remainder is asked for.
-        unsafe {
-            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
-        };
+        time::sleep_until(self.monotonic_at_zero_ns.saturating_add(t_ns));
     }
 
     fn burn_until(&self, t_ns: u64) {
@@ -87,24 +85,6 @@ impl Ticks for Clock {
             std::hint::spin_loop();
         }
     }
-}
-
-/// Let sleeps of the calling thread end when they are due, not up to 50 us later.
-pub fn sleep_exactly() {
-    // SAFETY: no memory is passed; a kernel without it keeps its slack.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-}
-
-/// One clock in nanoseconds.
-#[inline]
-pub fn read_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = std::mem::MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: there is room for a timespec for the whole call, which fills it: the clock ids used here exist on every Linux.
-    let time = unsafe {
-        libc::clock_gettime(clock, time.as_mut_ptr());
-        time.assume_init()
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// A clock that moves only when it is asked to: it sleeps in no time, exactly as long as it is asked to.

@@ -4,19 +4,18 @@
 //! EIO). No operation has that error where the load closes no files itself: a file is closed when another takes its place,
 //! and at the end, when nothing is timed any more.
 
-use crate::shared::Shareable;
+use crate::sys::shared::shareable;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU64};
 
-/// Of all workers of a job, processes too.
-#[derive(Debug, Default)]
-pub struct Closings {
-    failed: AtomicU64,
-    errno: AtomicI32,
+shareable! {
+    /// Of all workers of a job, processes too.
+    #[derive(Debug, Default)]
+    pub struct Closings {
+        failed: AtomicU64,
+        errno: AtomicI32,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is no failure.
-unsafe impl Shareable for Closings {}
 
 impl Closings {
     /// Count what a close returned: 0 or a negative error number.

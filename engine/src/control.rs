@@ -5,6 +5,7 @@ use crate::events::Control;
 use crate::job::{Ended, JobShared};
 use crate::plan::Plan;
 use crate::sys::process;
+use crate::sys::signals::Waiting;
 use std::cell::Cell;
 use std::io;
 use std::io::BufRead;
@@ -186,26 +187,11 @@ fn read_plan(input: &mut impl BufRead) -> std::result::Result<Box<Plan>, String>
 ///
 /// No thread could be made for it; then the signals wait for ever.
 pub fn listen_to_signals(stopper: Stopper) -> io::Result<()> {
-    // SAFETY: the set is initialised by sigemptyset before it is used, and lives through each call.
-    let signals = unsafe {
-        let mut signals = std::mem::zeroed();
-        libc::sigemptyset(&raw mut signals);
-        for number in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-            libc::sigaddset(&raw mut signals, number);
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
-        signals
-    };
-    let wait = move || {
-        let mut number = 0;
-        // SAFETY: both pointers are to live values of the right type.
-        unsafe { libc::sigwait(&raw const signals, &raw mut number) };
-        number
-    };
+    let signals = Waiting::block(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP]);
     let listener = std::thread::Builder::new().spawn(move || {
-        wait();
+        signals.wait();
         stopper.stop();
-        let number = wait();
+        let number = signals.wait();
         process::leave(128 + number);
     });
     listener.map(drop)

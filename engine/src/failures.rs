@@ -1,8 +1,8 @@
 //! Failures of a worker by operation and error number: written by it alone, read by the observer at any time.
 
 use crate::histogram::Counter;
-use crate::shared::SharedSlice;
 use crate::sys::exit_status::STATUS as EXIT_STATUS;
+use crate::sys::shared::SharedSlice;
 use std::io;
 
 /// Error numbers of Linux, and 0.

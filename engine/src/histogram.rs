@@ -13,7 +13,7 @@
 //! that is seven minutes.
 
 use crate::events::Buckets;
-use crate::shared::Shareable;
+use crate::sys::shared::shareable;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Longest latency with a bucket of its own.
@@ -31,48 +31,48 @@ pub fn index_of(value_ns: u64) -> usize {
     ((k as usize) << 10) + (value >> k) as usize
 }
 
-/// A counter with one writer: a plain load and store, readable from other threads.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-// SAFETY: one atomic number.
-unsafe impl Shareable for Counter {}
+shareable! {
+    /// A counter with one writer: a plain load and store, readable from other threads.
+    #[derive(Debug, Default)]
+    pub struct Counter {
+        value: AtomicU64,
+    }
+}
 
 impl Counter {
     /// Add; only the owning thread may.
     #[inline]
     pub fn add(&self, n: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+        self.value.store(self.value.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
     /// Set; only the owning thread may.
     #[inline]
     pub fn set(&self, n: u64) {
-        self.0.store(n, Relaxed);
+        self.value.store(n, Relaxed);
     }
 
     /// Value now.
     #[inline]
     pub fn get(&self) -> u64 {
-        self.0.load(Relaxed)
+        self.value.load(Relaxed)
     }
 }
 
-/// Latencies of one operation of one worker. It lives in shared memory, of whose zero pages only those that are written
-/// become resident. What every value changes is in front, beside the counters that its owner has before it: after a
-/// system call little of either is in a cache, and one line less to wait for is what recording costs.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Recorder {
-    sum_ns: Counter,
-    max_ns: Counter,
-    /// Bit d: doubling d holds a value.
-    touched: Counter,
-    counts: [AtomicU32; BUCKETS],
+shareable! {
+    /// Latencies of one operation of one worker. It lives in shared memory, of whose zero pages only those that are written
+    /// become resident. What every value changes is in front, beside the counters that its owner has before it: after a
+    /// system call little of either is in a cache, and one line less to wait for is what recording costs.
+    #[derive(Debug)]
+    #[repr(C)]
+    pub struct Recorder {
+        sum_ns: Counter,
+        max_ns: Counter,
+        /// Bit d: doubling d holds a value.
+        touched: Counter,
+        counts: [AtomicU32; BUCKETS],
+    }
 }
-
-// SAFETY: atomic numbers only; zeroes are an empty histogram.
-unsafe impl Shareable for Recorder {}
 
 impl Recorder {
     /// Keep one value.
@@ -165,7 +165,7 @@ impl Merged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::SharedBox;
+    use crate::sys::shared::SharedBox;
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 

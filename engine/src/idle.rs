@@ -9,22 +9,21 @@
 //! smaller total first: who gets the new end, or a later time, looks at the total once more and sees that it has changed. So a reading can be
 //! short of the truth for an instant but never beyond it, and [`Seen`], which keeps the largest, never goes back.
 
-use crate::shared::Shareable;
+use crate::sys::shared::shareable;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Longest rest that is paid for at once, some decades: sums of it fit into a word.
 const LONGEST_NS: u64 = 1 << 60;
 
-/// The rests of one worker, which alone writes them.
-#[derive(Debug)]
-pub struct Idle {
-    paid_ns: AtomicU64,
-    until_ns: AtomicU64,
+shareable! {
+    /// The rests of one worker, which alone writes them.
+    #[derive(Debug)]
+    pub struct Idle {
+        paid_ns: AtomicU64,
+        until_ns: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zeroes are a worker that has not rested.
-unsafe impl Shareable for Idle {}
 
 impl Idle {
     /// The worker rests from now until then; the rest before is over.
@@ -66,7 +65,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::SharedBox;
+    use crate::sys::shared::SharedBox;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 

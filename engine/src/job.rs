@@ -10,25 +10,24 @@ use crate::pace::coordination::Coordination;
 use crate::pace::limits::JobLimits;
 use crate::plan::Access;
 use crate::program::op::{FileSource, OpenedSet, Program};
-use crate::shared::{Shareable, SharedBox, SharedSlice};
 use crate::sys::advice::Advice;
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Flags that the workers of a job look at while they run.
-#[derive(Debug)]
-pub struct StopFlags {
-    /// To stop, in the middle of a long operation too.
-    pub stop: AtomicBool,
-    /// That their time is up, whatever their rules are: what was begun is done.
-    pub time_is_up: AtomicBool,
+shareable! {
+    /// Flags that the workers of a job look at while they run.
+    #[derive(Debug)]
+    pub struct StopFlags {
+        /// To stop, in the middle of a long operation too.
+        pub stop: AtomicBool,
+        /// That their time is up, whatever their rules are: what was begun is done.
+        pub time_is_up: AtomicBool,
+    }
 }
-
-// SAFETY: atomic flags only; zero is no order.
-unsafe impl Shareable for StopFlags {}
 
 /// What all workers of a job share.
 pub struct JobShared {

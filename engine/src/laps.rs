@@ -5,7 +5,7 @@
 //! completes within some microseconds.
 
 use crate::histogram::Counter;
-use crate::shared::{Shareable, SharedBox};
+use crate::sys::shared::{SharedBox, shareable};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,24 +31,23 @@ pub struct Lap {
 #[derive(Debug)]
 pub struct Laps(SharedBox<Ring>);
 
-#[derive(Debug)]
-struct Ring {
-    /// Laps kept since the phase began.
-    kept: AtomicU64,
-    /// Of these, reported.
-    reported: AtomicU64,
-    cells: [Cell; ROOM as usize],
-}
+shareable! {
+    #[derive(Debug)]
+    struct Ring {
+        /// Laps kept since the phase began.
+        kept: AtomicU64,
+        /// Of these, reported.
+        reported: AtomicU64,
+        cells: [Cell; ROOM as usize],
+    }
 
-// SAFETY: atomic numbers only; zeroes are an empty ring.
-unsafe impl Shareable for Ring {}
-
-#[derive(Debug)]
-struct Cell {
-    group: Counter,
-    number: Counter,
-    end_ns: Counter,
-    latency_ns: Counter,
+    #[derive(Debug)]
+    struct Cell {
+        group: Counter,
+        number: Counter,
+        end_ns: Counter,
+        latency_ns: Counter,
+    }
 }
 
 impl Laps {

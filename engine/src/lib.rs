@@ -43,7 +43,6 @@ pub mod process;
 pub mod program;
 pub mod run;
 pub mod sampler;
-pub mod shared;
 pub mod spawn;
 pub mod stalls;
 pub mod stats;

@@ -19,6 +19,7 @@ use assay_engine::events::{Control, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
+use assay_engine::sys::{process, signals};
 use assay_engine::warning_id::WarningId;
 use assay_engine::{check, run};
 use std::io::{Read, Write};
@@ -96,8 +97,7 @@ fn check_input(through: impl Fn(&str) -> assay_engine::error::Result<String>) ->
 fn serve() -> ExitCode {
     // One heap for all threads. Workers allocate before they start, so they do not get into each other's way; a heap for
     // each would be mapped and unmapped with it, and every unmapping interrupts the other CPUs.
-    // SAFETY: no thread was made yet.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    process::use_one_heap();
     let (sender, messages) = mpsc::channel::<Message>();
     let inbox = Inbox::new(messages);
     let stopper = Stopper::new(sender.clone());
@@ -106,8 +106,7 @@ fn serve() -> ExitCode {
         alarm.stop();
     });
     // A file that grows past `ulimit -f` is an error of the call, which is reported, and no end of the engine.
-    // SAFETY: the disposition is the kernel's own.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    signals::ignore(libc::SIGXFSZ);
     let hears_signals = control::listen_to_signals(stopper.clone());
     // Tasks carry delay accounting only when it is on while they are made: before any thread.
     let delay_accounting = DelayAccounting::enable();

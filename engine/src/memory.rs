@@ -15,6 +15,7 @@ use crate::program::op::Program;
 use crate::program::op_rules::Names;
 use crate::program::stamp_rules::unit_of;
 use crate::stats::{SeriesStats, SlotStats};
+use crate::sys::limits::limit_of;
 use std::fs;
 
 const PAGE_BYTES: u64 = 4096;
@@ -162,15 +163,10 @@ fn available_bytes() -> Option<u64> {
 
 /// What this process may still map; None without a limit.
 fn address_space_bytes() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer is to a live value of the right type.
-    let asked = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
-    if asked != 0 || limit.rlim_cur == libc::RLIM_INFINITY {
-        return None;
-    }
+    let limit = limit_of(libc::RLIMIT_AS)?;
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let mapped_pages: u64 = statm.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(limit.rlim_cur.saturating_sub(mapped_pages * PAGE_BYTES))
+    Some(limit.saturating_sub(mapped_pages * PAGE_BYTES))
 }
 
 #[cfg(test)]

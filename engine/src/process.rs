@@ -10,11 +10,11 @@ use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::events::ErrorClass;
 use crate::job::Ended;
-use crate::sys::process;
+use crate::sys::{posix, process};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
@@ -117,7 +117,7 @@ impl Processes {
     ///
     /// No more processes or descriptors.
     pub fn fork(&mut self, worker: usize, live: impl FnOnce(Reporter)) -> Result<()> {
-        let (from_child, to_engine) = pipe().map_err(|error| no_process(worker, &error))?;
+        let (from_child, to_engine) = posix::pipe().map_err(|error| no_process(worker, &error))?;
         let engine = std::process::id();
         // SAFETY: the child runs `run_child`, which never returns into this function; locks that other threads may hold at this
         // moment (the reader of standard input) are not taken there, and the allocator's are safe across fork in glibc.
@@ -185,17 +185,6 @@ fn no_process(worker: usize, error: &io::Error) -> EngineError {
     ))
 }
 
-/// Read end, write end.
-fn pipe() -> io::Result<(File, File)> {
-    let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: both are new and belong to nobody else.
-    Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
-}
-
 /// The life of a child; no destructor or exit handler of the engine's runs in it.
 fn run_child(engine: u32, live: impl FnOnce()) -> ! {
     let ended_well = process::die_with(engine) && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();
@@ -208,8 +197,7 @@ fn attend(mut pipes: Vec<Pipe>, messages: &Sender<Message>) {
             .iter()
             .map(|pipe| libc::pollfd { fd: pipe.from_child.as_raw_fd(), events: libc::POLLIN, revents: 0 })
             .collect();
-        // SAFETY: as many entries as the vector has.
-        unsafe { libc::poll(waiting.as_mut_ptr(), waiting.len() as libc::nfds_t, -1) };
+        posix::poll(&mut waiting, -1);
         let mut spoke = waiting.iter().map(|entry| entry.revents != 0);
         pipes.retain_mut(|pipe| !spoke.next().unwrap_or(false) || pipe.pass_on(messages));
     }
@@ -241,13 +229,7 @@ impl Pipe {
 
 /// How a process ended, leaving it to be reaped.
 fn how_it_died(pid: i32) -> String {
-    let mut facts = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: `facts` has room for the answer, and zeroed memory is a valid one should the call fail.
-    let (code, status) = unsafe {
-        libc::waitid(libc::P_PID, pid as libc::id_t, facts.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT);
-        let facts = facts.assume_init();
-        (facts.si_code, facts.si_status())
-    };
+    let (code, status) = process::how_ended(pid);
     let end = match code {
         libc::CLD_EXITED => format!("ended with code {status}"),
         libc::CLD_KILLED | libc::CLD_DUMPED => format!("was ended by signal {status}{}", signal_name(status)),

@@ -7,7 +7,6 @@ use crate::data_sets::DataSets;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
-use crate::files::open_files;
 use crate::memory;
 use crate::observe::cache::Residency;
 use crate::observe::{HostObserver, is_in_memory};
@@ -24,6 +23,7 @@ use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
 use crate::steps::cache::residency_of;
+use crate::sys::limits as process_limits;
 use crate::warning_id::WarningId;
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         stopper: &'a Stopper,
         capabilities: &'a Capabilities,
     ) -> Result<Self> {
-        open_files::raise_open_files_limit();
+        process_limits::raise(libc::RLIMIT_NOFILE);
         let data = DataSets::open(plan, emitter, stopper.flag())?;
         Ok(Self { plan, emitter, inbox, sender, stopper, capabilities, data })
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 /// Time between two looks at a program that runs.
@@ -67,10 +67,8 @@ impl Spawner {
     /// /dev/null or memory cannot be had.
     pub fn new() -> io::Result<Self> {
         let output = posix::memory_file(c"assay-stderr")?;
-        // SAFETY: no memory is passed. Programs append, wherever the file was cut.
-        if unsafe { libc::fcntl(output.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        // Programs append, wherever the file was cut.
+        posix::append_always(output.as_fd())?;
         Ok(Self {
             stack: vec![0; STACK_BYTES],
             null: OpenOptions::new().read(true).write(true).open("/dev/null")?,
@@ -145,9 +143,8 @@ impl Spawner {
     /// Wait for the end of a process; false: `go_on` would not.
     fn wait(&self, pidfd: &File, pid: i32, mut go_on: impl FnMut(i32) -> bool) -> bool {
         loop {
-            let mut end = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one entry.
-            match unsafe { libc::poll(&raw mut end, 1, LOOK_MS) } {
+            let mut end = [libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+            match posix::poll(&mut end, LOOK_MS) {
                 0 if !go_on(pid) => return false,
                 0 if self.output.metadata().is_ok_and(|facts| facts.len() > MOST_OUTPUT_BYTES) => {
                     let _ = self.output.set_len(LINE_BYTES as u64);

@@ -5,7 +5,7 @@ use crate::histogram::{Counter, Recorder};
 use crate::idle::Idle;
 use crate::laps::Laps;
 use crate::program::op::Program;
-use crate::shared::{Shareable, SharedBox, SharedSlice};
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
 use std::ops::Deref;
 
@@ -26,79 +26,76 @@ pub struct WorkerStats {
     counters: SharedBox<WorkerCounters>,
 }
 
-/// The numbers of a worker as a whole.
-#[derive(Debug)]
-pub struct WorkerCounters {
-    /// Timed operations completed (a timed group counts once, its members not).
-    pub ops: Counter,
-    /// Bytes that they moved.
-    pub bytes: Counter,
-    /// Operations of any kind issued.
-    pub started: Counter,
-    /// Of these, done without error.
-    pub completed: Counter,
-    /// Of these, failed.
-    pub failed: Counter,
-    /// Issue of the first that is timed, [`NEVER`] before.
-    pub first_op_ns: Counter,
-    /// Completion of the latest that is timed.
-    pub last_op_ns: Counter,
-    /// Sum of the I/Os in flight when each came back, itself included.
-    pub depth_sum: Counter,
-    /// Submissions.
-    pub submissions: Counter,
-    /// Reaps that brought completions.
-    pub reaps: Counter,
-    /// Transfers of fewer bytes than asked for.
-    pub short_transfers: Counter,
-    /// CPU time of the programs that it ran and that have ended.
-    pub children_cpu_ns: Counter,
-    /// Scheduled arrivals that were issued.
-    pub arrivals: Counter,
-    /// Of these, issued after the worker's next one was due.
-    pub missed: Counter,
-    /// Scheduled arrivals that were due and never issued; known at the end.
-    pub unissued: Counter,
-    /// When the worker last got on other than by finishing an operation; [`NEVER`] while it waits on its own account
-    /// (before the start, for its next arrival, after the end).
-    pub busy_since_ns: Counter,
-    /// State index of the operation at hand, for a worker without a queue.
-    pub current: Counter,
-    /// Its rests by the load's own rules.
-    pub idle: Idle,
+shareable! {
+    /// The numbers of a worker as a whole.
+    #[derive(Debug)]
+    pub struct WorkerCounters {
+        /// Timed operations completed (a timed group counts once, its members not).
+        pub ops: Counter,
+        /// Bytes that they moved.
+        pub bytes: Counter,
+        /// Operations of any kind issued.
+        pub started: Counter,
+        /// Of these, done without error.
+        pub completed: Counter,
+        /// Of these, failed.
+        pub failed: Counter,
+        /// Issue of the first that is timed, [`NEVER`] before.
+        pub first_op_ns: Counter,
+        /// Completion of the latest that is timed.
+        pub last_op_ns: Counter,
+        /// Sum of the I/Os in flight when each came back, itself included.
+        pub depth_sum: Counter,
+        /// Submissions.
+        pub submissions: Counter,
+        /// Reaps that brought completions.
+        pub reaps: Counter,
+        /// Transfers of fewer bytes than asked for.
+        pub short_transfers: Counter,
+        /// CPU time of the programs that it ran and that have ended.
+        pub children_cpu_ns: Counter,
+        /// Scheduled arrivals that were issued.
+        pub arrivals: Counter,
+        /// Of these, issued after the worker's next one was due.
+        pub missed: Counter,
+        /// Scheduled arrivals that were due and never issued; known at the end.
+        pub unissued: Counter,
+        /// When the worker last got on other than by finishing an operation; [`NEVER`] while it waits on its own account
+        /// (before the start, for its next arrival, after the end).
+        pub busy_since_ns: Counter,
+        /// State index of the operation at hand, for a worker without a queue.
+        pub current: Counter,
+        /// Its rests by the load's own rules.
+        pub idle: Idle,
+    }
 }
 
-// SAFETY: counters only; zeroes are valid.
-unsafe impl Shareable for WorkerCounters {}
-
-/// What a worker counts of one operation or group. What every operation changes is one line of the cache.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct SeriesStats {
-    /// Bytes moved.
-    pub bytes: Counter,
-    /// Failed.
-    pub errors: Counter,
-    /// Issue to completion of those that succeeded.
-    pub latency: Recorder,
-    /// Intended arrival to completion of those that succeeded; nothing in a closed loop.
-    pub response: Recorder,
+shareable! {
+    /// What a worker counts of one operation or group. What every operation changes is one line of the cache.
+    #[derive(Debug)]
+    #[repr(C, align(64))]
+    pub struct SeriesStats {
+        /// Bytes moved.
+        pub bytes: Counter,
+        /// Failed.
+        pub errors: Counter,
+        /// Issue to completion of those that succeeded.
+        pub latency: Recorder,
+        /// Intended arrival to completion of those that succeeded; nothing in a closed loop.
+        pub response: Recorder,
+    }
 }
 
-// SAFETY: counters and recorders only; zeroes are valid.
-unsafe impl Shareable for SeriesStats {}
-
-/// One place in a worker's queue.
-#[derive(Debug)]
-pub struct SlotStats {
-    /// Submission of what is in flight here, [`NEVER`] when nothing is.
-    pub since_ns: Counter,
-    /// State index of its operation.
-    pub current: Counter,
+shareable! {
+    /// One place in a worker's queue.
+    #[derive(Debug)]
+    pub struct SlotStats {
+        /// Submission of what is in flight here, [`NEVER`] when nothing is.
+        pub since_ns: Counter,
+        /// State index of its operation.
+        pub current: Counter,
+    }
 }
-
-// SAFETY: counters only; zeroes are valid.
-unsafe impl Shareable for SlotStats {}
 
 impl WorkerStats {
     /// Nothing yet, for a program and a queue of that depth.

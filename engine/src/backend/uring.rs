@@ -12,6 +12,7 @@ use super::punts::PuntCounter;
 use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
+use crate::sys::limits::limit_of;
 use crate::warning_id::WarningId;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
@@ -432,14 +433,12 @@ fn build(options: UringOptions) -> io::Result<(IoUring, Handing)> {
 }
 
 fn buffers_refused(error: &io::Error, buffers: usize, each_bytes: usize) -> Note {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` has room for the answer.
-    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    let limit = limit_of(libc::RLIMIT_MEMLOCK).unwrap_or(u64::MAX);
     let why = match error.raw_os_error() {
         _ if buffers > MOST_BUFFERS => format!("queue_depth is {buffers}, and the kernel takes {MOST_BUFFERS}"),
         Some(libc::ENOMEM) => {
             let bytes = buffers * each_bytes;
-            format!("a worker's take {bytes} bytes and may lock {} (ulimit -l)", limit.rlim_cur)
+            format!("a worker's take {bytes} bytes and may lock {limit} (ulimit -l)")
         }
         _ => error.to_string(),
     };

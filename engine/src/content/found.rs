@@ -2,7 +2,7 @@
 
 use super::bad_blocks::MOST_NAMED;
 use crate::events::CorruptionKind;
-use crate::shared::{Shareable, SharedBox, SharedSlice};
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -39,21 +39,20 @@ pub struct Count {
     pub first: Place,
 }
 
-/// A block as it is shared.
-#[derive(Debug)]
-struct Row {
-    /// How many; of a named block nothing.
-    blocks: AtomicU64,
-    /// Whether what follows is there.
-    is_known: AtomicU64,
-    kind: AtomicU64,
-    set: AtomicU64,
-    file: AtomicU64,
-    offset_bytes: AtomicU64,
+shareable! {
+    /// A block as it is shared.
+    #[derive(Debug)]
+    struct Row {
+        /// How many; of a named block nothing.
+        blocks: AtomicU64,
+        /// Whether what follows is there.
+        is_known: AtomicU64,
+        kind: AtomicU64,
+        set: AtomicU64,
+        file: AtomicU64,
+        offset_bytes: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is nothing found.
-unsafe impl Shareable for Row {}
 
 impl Row {
     fn know(&self, kind: CorruptionKind, place: Place) {

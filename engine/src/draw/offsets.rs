@@ -4,7 +4,7 @@ use crate::draw::permutation::Permutation;
 use crate::draw::ranks::Ranks;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Coverage, Region};
-use crate::shared::SharedSlice;
+use crate::sys::shared::SharedSlice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -8,7 +8,7 @@
 //! The first places hold their own numbers, and so do those after them for as long as each is given its own number: no slot
 //! is written or read for these, so they take no memory. One worker that makes and removes files gives nothing else.
 
-use crate::shared::{Shareable, SharedBox, SharedSlice};
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,16 +24,15 @@ pub struct IndexQueue {
     slots: SharedSlice<AtomicU64>,
 }
 
-/// Places `[first, end)` are in the queue, those below `plain_until` hold their own number.
-#[derive(Debug)]
-struct Ends {
-    first: AtomicU64,
-    end: AtomicU64,
-    plain_until: AtomicU64,
+shareable! {
+    /// Places `[first, end)` are in the queue, those below `plain_until` hold their own number.
+    #[derive(Debug)]
+    struct Ends {
+        first: AtomicU64,
+        end: AtomicU64,
+        plain_until: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is an empty queue.
-unsafe impl Shareable for Ends {}
 
 impl IndexQueue {
     /// An empty one, with room for `most` numbers.

@@ -14,7 +14,7 @@
 //! most 16 bytes a file, and none in sets that nobody or one worker changes.
 
 use crate::files::index_queue::IndexQueue;
-use crate::shared::SharedSlice;
+use crate::sys::shared::SharedSlice;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -9,9 +9,10 @@ use crate::files::names::PathBuffer;
 use crate::plan::{Access, Direct, Job, OpenFlags, Region};
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
+use crate::sys::posix;
 use crate::warning_id::WarningId;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsFd;
 
 /// Most files that one worker holds open; larger sets are opened and closed in the loop.
 const MOST_OPEN_FILES: u64 = 1024;
@@ -111,26 +112,12 @@ fn direct_refused(
         }
         Err(error) => return Err(EngineError::io("open", state.path_of(first_of(state)), error)),
     };
-    let alignment = direct_alignment(file.as_raw_fd());
+    let alignment = posix::direct_alignment(file.as_fd());
     *alignment_bytes = alignment.max(*alignment_bytes);
     let misaligned = smallest_unit(program, state.fixed_size()).filter(|unit| unit % alignment != 0);
     Ok(misaligned.map(|unit| {
         format!("its offsets and sizes must be multiples of {alignment} bytes, and the load's are multiples of {unit}")
     }))
-}
-
-/// Alignment that the file system asks of offsets and sizes, by statx(2) (Linux 6.1); 512 where it reports none.
-fn direct_alignment(fd: RawFd) -> u64 {
-    let mut answer = std::mem::MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.
-    let failed =
-        unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, answer.as_mut_ptr()) };
-    // SAFETY: zeroed memory is a valid statx, filled or not.
-    let answer = unsafe { answer.assume_init() };
-    if failed != 0 || answer.stx_mask & libc::STATX_DIOALIGN == 0 || answer.stx_dio_offset_align == 0 {
-        return 512;
-    }
-    u64::from(answer.stx_dio_offset_align)
 }
 
 /// Unit that all offsets and sizes of a program are multiples of, as far as they are known beforehand.
@@ -211,16 +198,4 @@ pub fn open_set(
 /// The first file of a set that is there.
 fn first_of(state: &FileSetState) -> u64 {
     state.existing_indices().next().unwrap_or(0)
-}
-
-/// Raise the limit of open files as far as this user may.
-pub fn raise_open_files_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for both calls; failure leaves the limit as it was.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
 }

@@ -8,14 +8,11 @@
 //! not asked then; opening takes O_NOATIME where allowed, so that looking changes nothing.
 
 use crate::sys::posix::page_bytes;
-use std::ffi::CString;
+use crate::sys::residency;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
-
-/// The same number on all architectures but alpha; libc names it on a few only.
-const SYS_CACHESTAT: libc::c_long = 451;
 
 /// Pages of some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +80,7 @@ pub fn quietly(open: impl Fn(i32) -> io::Result<File>) -> io::Result<File> {
 
 /// Whether the kernel has cachestat and lets us call it: it then complains about the descriptor, not about the call.
 pub(super) fn cachestat_answers() -> io::Result<()> {
-    match cachestat(-1, 1) {
+    match residency::cachestat(-1, 1) {
         Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
         Err(error) => Err(error),
         Ok(_) => Ok(()),
@@ -124,7 +121,7 @@ fn count(file: &File, bytes: u64, method: &mut Method) -> io::Result<Pages> {
         return Ok(Pages { resident: 0, dirty: 0 });
     }
     if *method == Method::Cachestat {
-        match cachestat(file.as_raw_fd(), bytes) {
+        match cachestat(file, bytes) {
             // Old kernel, sandbox that refuses unknown calls, or a file system that does not show it.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)) => {
                 *method = Method::Mincore;
@@ -136,29 +133,8 @@ fn count(file: &File, bytes: u64, method: &mut Method) -> io::Result<Pages> {
 }
 
 /// One cachestat(2) over the first `bytes` bytes, of which there is at least one.
-fn cachestat(fd: RawFd, bytes: u64) -> io::Result<Pages> {
-    #[repr(C)]
-    struct Range {
-        offset: u64,
-        length: u64,
-    }
-    #[repr(C)]
-    #[derive(Default)]
-    struct Counts {
-        cached: u64,
-        dirty: u64,
-        writeback: u64,
-        evicted: u64,
-        recently_evicted: u64,
-    }
-    let range = Range { offset: 0, length: bytes };
-    let mut counts = Counts::default();
-    // SAFETY: both structures have the kernel's layout (linux/mman.h) and live until the call returns; it only writes
-    // to `counts`.
-    let answer = unsafe { libc::syscall(SYS_CACHESTAT, fd, &raw const range, &raw mut counts, 0) };
-    if answer != 0 {
-        return Err(io::Error::last_os_error());
-    }
+fn cachestat(file: &File, bytes: u64) -> io::Result<Pages> {
+    let counts = residency::cachestat(file.as_raw_fd(), bytes)?;
     let resident = counts.cached.min(bytes.div_ceil(page_bytes()));
     // A page that is dirtied again while it is written is counted in both.
     Ok(Pages { resident, dirty: (counts.dirty + counts.writeback).min(resident) })
@@ -167,7 +143,7 @@ fn cachestat(fd: RawFd, bytes: u64) -> io::Result<Pages> {
 /// mincore(2) over a mapping of the first `bytes` bytes, a window at a time.
 fn mincore(file: &File, bytes: u64) -> io::Result<Pages> {
     const WINDOW_BYTES: u64 = 1 << 30;
-    if !may_ask_mincore(file) {
+    if !residency::may_ask_mincore(file.as_fd()) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "the kernel shows residency only to a file's owner or who may write it; run as its owner",
@@ -179,42 +155,11 @@ fn mincore(file: &File, bytes: u64) -> io::Result<Pages> {
     while offset < bytes {
         let length = (bytes - offset).min(WINDOW_BYTES);
         let flags = &mut flags[..length.div_ceil(page_bytes()) as usize];
-        window_flags(file, offset, length, flags)?;
+        residency::mincore(file.as_fd(), offset, length, flags)?;
         resident += flags.iter().filter(|flag| **flag & 1 == 1).count() as u64;
         offset += length;
     }
     Ok(Pages { resident, dirty: 0 })
-}
-
-/// mincore's flag of every page of one window.
-fn window_flags(file: &File, offset: u64, length: u64, flags: &mut [u8]) -> io::Result<()> {
-    let length = length as usize;
-    let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
-    // SAFETY: a new mapping of an open descriptor at an address of the kernel's choice; nothing refers into it, no byte
-    // of it is ever read, and `flags` has one byte for each of its pages.
-    unsafe {
-        let start = libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, fd, offset);
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let answer = libc::mincore(start, length, flags.as_mut_ptr());
-        let error = io::Error::last_os_error();
-        libc::munmap(start, length);
-        if answer == 0 { Ok(()) } else { Err(error) }
-    }
-}
-
-/// Whether mincore is truthful: the kernel's own test (can_do_mincore) is "owner, or capable as one, or may write".
-/// The first half is also its test for O_NOATIME, so a file that is open with it has passed.
-fn may_ask_mincore(file: &File) -> bool {
-    // SAFETY: the descriptor is open; F_GETFL takes no argument.
-    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-    if flags != -1 && flags & libc::O_NOATIME != 0 {
-        return true;
-    }
-    let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("a number holds no NUL");
-    // SAFETY: `path` is a NUL-terminated string that outlives the call.
-    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
 }
 
 #[cfg(test)]

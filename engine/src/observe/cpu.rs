@@ -7,6 +7,7 @@
 
 use super::procfile::ProcFile;
 use crate::events::HostSample;
+use crate::sys::posix;
 
 const FIELDS: [&str; 8] =
     ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
@@ -22,9 +23,7 @@ pub(super) struct Cpu {
 
 /// Nanoseconds of one tick of the times in /proc.
 pub(super) fn ns_per_tick() -> f64 {
-    // SAFETY: sysconf has no preconditions.
-    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    1e9 / ticks_per_s as f64
+    1e9 / posix::system_number(libc::_SC_CLK_TCK) as f64
 }
 
 impl Cpu {

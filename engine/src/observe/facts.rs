@@ -4,7 +4,6 @@ use crate::clock::{Clock, read_ns};
 use crate::events::{ClockFacts, EngineFacts, Event, MachineFacts, Outcome};
 use crate::sys::process::Usage;
 use crate::sys::{affinity, posix};
-use std::ffi::CStr;
 use std::fs;
 use std::hint::black_box;
 
@@ -21,7 +20,7 @@ pub fn engine_facts() -> EngineFacts {
 
 /// This machine. `cpus` is those of the affinity mask; a CPU quota shows in the counters of `cgroup`.
 pub fn machine_facts() -> MachineFacts {
-    let (hostname, kernel) = names();
+    let (hostname, kernel) = posix::system_names();
     MachineFacts {
         hostname,
         kernel,
@@ -84,35 +83,18 @@ fn read_cost_ns() -> f64 {
     costs_ns[ROUNDS / 2]
 }
 
-/// Host name and kernel release by uname(2).
-fn names() -> (String, String) {
-    let mut names = std::mem::MaybeUninit::<libc::utsname>::zeroed();
-    // SAFETY: `names` is a valid utsname for the call, zeroes included; uname fails on bad addresses only.
-    let names = unsafe {
-        libc::uname(names.as_mut_ptr());
-        names.assume_init()
-    };
-    let text = |field: &[libc::c_char]| {
-        // SAFETY: uname ends every field with a NUL, and a zeroed field has one too.
-        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
-    };
-    (text(&names.nodename), text(&names.release))
-}
-
 /// CPUs of the affinity mask. libc's set ends at 1024 CPUs; a larger machine is refused by the call and falls back to the
 /// number of CPUs that are online.
 fn allowed_cpus() -> u32 {
     match affinity::allowed_cpus().len() {
-        // SAFETY: sysconf has no preconditions.
-        0 => (unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }) as u32,
+        0 => posix::system_number(libc::_SC_NPROCESSORS_ONLN) as u32,
         count => count as u32,
     }
 }
 
 /// RAM that the kernel manages.
 fn ram_bytes() -> u64 {
-    // SAFETY: sysconf has no preconditions.
-    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) as u64 * posix::page_bytes() }
+    posix::system_number(libc::_SC_PHYS_PAGES) * posix::page_bytes()
 }
 
 #[cfg(test)]

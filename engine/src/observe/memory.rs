@@ -75,6 +75,7 @@ fn meminfo(line: &str) -> Option<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::posix;
 
     #[test]
     fn a_name_that_only_begins_like_ours_is_another_counter() {
@@ -92,8 +93,7 @@ mod tests {
 
         let meminfo = samples.iter().find(|sample| sample.source == "meminfo").unwrap();
 
-        // SAFETY: sysconf has no preconditions.
-        let (pages, page_bytes) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        let (pages, page_bytes) = (posix::system_number(libc::_SC_PHYS_PAGES), posix::page_bytes());
         assert_eq!(meminfo.values["total_bytes"], (pages * page_bytes) as f64);
         assert!(meminfo.values["available_bytes"] <= meminfo.values["total_bytes"]);
     }

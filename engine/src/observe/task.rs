@@ -17,6 +17,7 @@ use super::cpu::ns_per_tick;
 use super::procfile::ProcFile;
 use crate::clock::read_ns;
 use crate::sys::process::Usage;
+use crate::sys::time;
 use std::fs;
 use std::sync::LazyLock;
 
@@ -114,7 +115,7 @@ impl TaskObserver {
     /// The CPU clock comes first: it brings the count that schedstat shows up to date. It goes by number, and a number can
     /// be given to another thread; the open files cannot, so their answer vouches for the clock read before.
     fn totals(&self) -> Option<TaskSample> {
-        let clock_ns = self.cpu_clock.and_then(cpu_clock_ns);
+        let clock_ns = self.cpu_clock.and_then(time::read_ns_of);
         let mut text = [0; 1024];
         let mut sample = TaskSample { on_cpu_ns: clock_ns, ..TaskSample::default() };
         if let Some(file) = &self.schedstat {
@@ -189,20 +190,12 @@ pub fn process_cpu_ns(children: &[i32]) -> u64 {
 /// CPU time so far of a process with all its threads; None once it is gone.
 pub fn cpu_ns_of(pid: i32) -> Option<u64> {
     // Linux: MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), what clock_getcpuclockid(3) gives.
-    cpu_clock_ns((!pid << 3) | 2)
+    time::read_ns_of((!pid << 3) | 2)
 }
 
 /// CPU time of the calling thread so far.
 pub fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-/// A thread's CPU clock; None once the thread is gone.
-fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the whole call; a clock that does not exist gives an error.
-    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    (answer == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Field of /proc/T/stat by its number in proc(5). Field 2, the name, may hold blanks and brackets: count from its end.

@@ -8,12 +8,14 @@
 
 use crate::error::{EngineError, Result};
 use crate::plan::{Action, Arrival, Phase, TokenUnit};
-use crate::shared::{Shareable, SharedBox, SharedSlice};
+use crate::sys::futex;
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Sleep between two looks at the stop flag.
-const SLICE_NS: u64 = 20_000_000;
+const SLICE: Duration = Duration::from_millis(20);
 /// Looks without any movement after which workers that all wait are taken for stuck.
 const STUCK_LOOKS: u32 = 50;
 /// Time that takers of a bucket may catch up after they were held up.
@@ -106,17 +108,16 @@ impl Names {
     }
 }
 
-/// What the workers of a group that is held in balance have come to, as far as they have not ended.
-#[derive(Debug)]
-struct Balance {
-    /// Operations.
-    done: AtomicU64,
-    /// Sum of their weights.
-    weights: AtomicU64,
+shareable! {
+    /// What the workers of a group that is held in balance have come to, as far as they have not ended.
+    #[derive(Debug)]
+    struct Balance {
+        /// Operations.
+        done: AtomicU64,
+        /// Sum of their weights.
+        weights: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is nobody.
-unsafe impl Shareable for Balance {}
 
 /// The semaphores, buckets and balances of a running phase.
 #[derive(Debug)]
@@ -131,19 +132,18 @@ pub struct Coordination {
     crowd: SharedBox<Crowd>,
 }
 
-/// The workers of a phase.
-#[derive(Debug)]
-struct Crowd {
-    /// Have not ended.
-    working: AtomicU32,
-    /// Of these, wait for a semaphore.
-    waiting: AtomicU32,
-    /// Counts whatever could let somebody go on.
-    moves: AtomicU32,
+shareable! {
+    /// The workers of a phase.
+    #[derive(Debug)]
+    struct Crowd {
+        /// Have not ended.
+        working: AtomicU32,
+        /// Of these, wait for a semaphore.
+        waiting: AtomicU32,
+        /// Counts whatever could let somebody go on.
+        moves: AtomicU32,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is nobody.
-unsafe impl Shareable for Crowd {}
 
 /// Why waiting ended without what was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl Coordination {
         let _ = value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
         self.crowd.moves.fetch_add(1, Ordering::SeqCst);
         if self.crowd.waiting.load(Ordering::SeqCst) > 0 {
-            futex_wake_all(value);
+            futex::wake_all(value);
         }
     }
 
@@ -260,7 +260,7 @@ impl Coordination {
                 break Err(Waited::Stuck);
             }
             moves = now;
-            futex_wait(value, seen, SLICE_NS);
+            futex::wait(value, seen, Some(SLICE));
         };
         self.crowd.waiting.fetch_sub(1, Ordering::SeqCst);
         result
@@ -290,18 +290,6 @@ impl Coordination {
             paid.fetch_max(start_ns, Ordering::AcqRel);
         }
     }
-}
-
-fn futex_wait(value: &AtomicU32, seen: u32, at_most_ns: u64) {
-    let timeout = libc::timespec { tv_sec: 0, tv_nsec: at_most_ns as libc::c_long };
-    // SAFETY: the address is that of a live 32-bit number and the timeout lives through the call. A failure (changed
-    // meanwhile, timeout, signal) means to look again.
-    unsafe { libc::syscall(libc::SYS_futex, value.as_ptr(), libc::FUTEX_WAIT, seen, &raw const timeout) };
-}
-
-fn futex_wake_all(value: &AtomicU32) {
-    // SAFETY: the address is that of a live 32-bit number.
-    unsafe { libc::syscall(libc::SYS_futex, value.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 #[cfg(test)]

@@ -2,20 +2,19 @@
 
 use crate::events::StoppedBy;
 use crate::plan::{Stop, StopOf};
-use crate::shared::{Shareable, SharedBox};
+use crate::sys::shared::{SharedBox, shareable};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What several workers have done together under one rule.
-#[derive(Debug)]
-pub struct Together {
-    ops: AtomicU64,
-    bytes: AtomicU64,
-    passes: AtomicU64,
+shareable! {
+    /// What several workers have done together under one rule.
+    #[derive(Debug)]
+    pub struct Together {
+        ops: AtomicU64,
+        bytes: AtomicU64,
+        passes: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is nothing done.
-unsafe impl Shareable for Together {}
 
 /// One stop rule and, where it counts all workers together, what they have done.
 #[derive(Debug, Clone)]

@@ -1,7 +1,8 @@
 //! What the workers of a phase wait at: the start, and after their end the release.
 
 use crate::error::{EngineError, Result};
-use crate::shared::{Shareable, SharedBox};
+use crate::sys::futex;
+use crate::sys::shared::{SharedBox, shareable};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -67,14 +68,13 @@ impl Gates {
 #[derive(Debug, Clone)]
 struct Barrier(Arc<SharedBox<Door>>);
 
-#[derive(Debug)]
-struct Door {
-    is_open: AtomicU32,
-    value: AtomicU64,
+shareable! {
+    #[derive(Debug)]
+    struct Door {
+        is_open: AtomicU32,
+        value: AtomicU64,
+    }
 }
-
-// SAFETY: atomic numbers only; zero is closed.
-unsafe impl Shareable for Door {}
 
 impl Barrier {
     /// A closed door.
@@ -88,8 +88,7 @@ impl Barrier {
             self.0.value.store(value, Ordering::Relaxed);
             self.0.is_open.store(1, Ordering::Release);
         }
-        // SAFETY: the address of a number that lives across the call. Not FUTEX_PRIVATE: processes may wait.
-        unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        futex::wake_all(&self.0.is_open);
     }
 
     fn is_open(&self) -> bool {
@@ -99,9 +98,7 @@ impl Barrier {
     /// Wait for the value.
     fn wait(&self) -> u64 {
         while !self.is_open() {
-            let no_timeout = std::ptr::null::<libc::timespec>();
-            // SAFETY: as in `open`; the kernel sleeps only while the number is still 0.
-            unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAIT, 0, no_timeout) };
+            futex::wait(&self.0.is_open, 0, None);
         }
         self.0.value.load(Ordering::Relaxed)
     }

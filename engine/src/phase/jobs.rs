@@ -16,8 +16,8 @@ use crate::program::lines::Lines;
 use crate::program::op::{FileSource, OpNode, Program};
 use crate::program::op_rules::Grows;
 use crate::sampler::ObservedJob;
-use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::affinity;
+use crate::sys::shared::{SharedBox, SharedSlice};
 use crate::warning_id::WarningId;
 use std::sync::Arc;
 

@@ -13,7 +13,6 @@ use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uri::Scheme;
 use crate::backend::uring::{Uring, UringOptions};
-use crate::clock;
 use crate::clock::{Clock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::control::Message;
@@ -26,7 +25,7 @@ use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
 use crate::program::op::OpenedSet;
 use crate::stats::WorkerStats;
-use crate::sys::{affinity, process};
+use crate::sys::{affinity, process, time};
 use crate::worker::Worker;
 use std::any::Any;
 use std::io;
@@ -134,7 +133,7 @@ impl Setup {
         // Several are to leave together, here or on other machines. One alone need not spin for that: it leaves when its
         // timer wakes it.
         if self.is_alone && !self.gates.is_agreed() {
-            clock::sleep_exactly();
+            time::sleep_exactly();
             while self.clock.now_ns() < start_ns {
                 self.clock.nap_until(start_ns);
             }

@@ -11,28 +11,12 @@ use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
 use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::files::write_files::grow_chosen;
-use crate::sys::posix;
-use std::os::fd::{AsFd, AsRawFd};
+use crate::sys::{extents, posix};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Files whose extents are counted.
 const SAMPLE: u64 = 1024;
-/// `_IOWR('f', 11, struct fiemap)`.
-const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
-/// Data still in memory has no extents yet: flush first.
-const FIEMAP_FLAG_SYNC: u32 = 1;
-
-/// Head of the argument of FS_IOC_FIEMAP; with room for no extent the kernel only counts.
-#[repr(C)]
-#[derive(Default)]
-struct Fiemap {
-    start: u64,
-    length: u64,
-    flags: u32,
-    mapped_extents: u32,
-    extent_count: u32,
-    reserved: u32,
-}
 
 /// Remove and make files again until `churn` times the set's files were replaced. The text says what came of it.
 ///
@@ -156,12 +140,7 @@ fn mean_extents(state: &FileSetState) -> Option<f64> {
         let place = existing.start + (u128::from(turn) * u128::from(files) / u128::from(sampled)) as u64;
         let index = state.index_at(place)?;
         let file = state.open_file(index, libc::O_RDONLY).ok()?;
-        let mut map = Fiemap { length: u64::MAX, flags: FIEMAP_FLAG_SYNC, ..Fiemap::default() };
-        // SAFETY: the argument is a fiemap head with room for no extent, which the kernel fills in.
-        if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) } != 0 {
-            return None;
-        }
-        extents += u64::from(map.mapped_extents);
+        extents += u64::from(extents::count(file.as_fd())?);
     }
     Some(extents as f64 / sampled as f64)
 }

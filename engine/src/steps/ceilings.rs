@@ -12,6 +12,7 @@ use crate::error::{EngineError, Result};
 use crate::events::Ceiling;
 use crate::observe::cache;
 use crate::observe::cgroup::memory_limit_bytes;
+use crate::sys::syscall;
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io;
@@ -155,8 +156,7 @@ fn large_copy_bytes() -> usize {
 
 /// The least that a system call can be; raw, so that no C library answers from memory.
 fn system_call() -> Result<()> {
-    // SAFETY: getppid has no preconditions.
-    black_box(unsafe { libc::syscall(libc::SYS_getppid) });
+    black_box(syscall::parent());
     Ok(())
 }
 

@@ -226,11 +226,66 @@ pub fn sync_all() {
     unsafe { libc::sync() };
 }
 
+/// Alignment that a file system asks of the offsets and sizes of direct I/O, by statx(2) (Linux 6.1); 512 where it reports none.
+pub fn direct_alignment(file: BorrowedFd<'_>) -> u64 {
+    let mut answer = MaybeUninit::<libc::statx>::zeroed();
+    let (fd, flags) = (file.as_raw_fd(), libc::AT_EMPTY_PATH);
+    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.
+    let failed = unsafe { libc::statx(fd, c"".as_ptr(), flags, libc::STATX_DIOALIGN, answer.as_mut_ptr()) };
+    // SAFETY: zeroed memory is a valid statx, filled or not.
+    let answer = unsafe { answer.assume_init() };
+    if failed != 0 || answer.stx_mask & libc::STATX_DIOALIGN == 0 || answer.stx_dio_offset_align == 0 {
+        return 512;
+    }
+    u64::from(answer.stx_dio_offset_align)
+}
+
+/// A number of this system, `_SC_...`.
+pub fn system_number(name: libc::c_int) -> u64 {
+    // SAFETY: sysconf takes no pointers.
+    let number = unsafe { libc::sysconf(name) };
+    u64::try_from(number).expect("every Linux knows it")
+}
+
+/// Host name and kernel release by uname(2).
+pub fn system_names() -> (String, String) {
+    let mut names = MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: `names` is a valid utsname for the call, zeroes included; uname fails on bad addresses only.
+    let names = unsafe {
+        libc::uname(names.as_mut_ptr());
+        names.assume_init()
+    };
+    let text = |field: &[libc::c_char]| {
+        // SAFETY: uname ends every field with a NUL, and a zeroed field has one too.
+        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
+    };
+    (text(&names.nodename), text(&names.release))
+}
+
+/// A pipe: its end to read from, and its end to write to.
+pub fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    // SAFETY: both are new and belong to nobody else.
+    Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
+}
+
+/// Wait until one of some files is ready, or for so many milliseconds (-1: for ever): as poll(2) returns.
+pub fn poll(files: &mut [libc::pollfd], at_most_ms: libc::c_int) -> libc::c_int {
+    // SAFETY: as many entries as the slice has.
+    unsafe { libc::poll(files.as_mut_ptr(), files.len() as libc::nfds_t, at_most_ms) }
+}
+
+/// Let all that write to an open file append to it.
+pub fn append_always(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) }).map(drop)
+}
+
 /// Size of a memory page.
 pub fn page_bytes() -> u64 {
-    // SAFETY: sysconf takes no pointers.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(bytes).expect("every Linux knows its page size")
+    system_number(libc::_SC_PAGESIZE)
 }
 
 /// Ask the kernel to forget the clean pages of a file.

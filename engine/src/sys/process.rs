@@ -88,6 +88,23 @@ pub fn leave(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// Let all threads allocate from one heap. Only before there are several.
+pub fn use_one_heap() {
+    // SAFETY: it changes how the allocator goes on.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+/// How a child ended, leaving it to be reaped: code (`CLD_...`) and status.
+pub fn how_ended(pid: i32) -> (i32, i32) {
+    let mut facts = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `facts` has room for the answer, and zeroed memory is a valid one should the call fail.
+    unsafe {
+        libc::waitid(libc::P_PID, pid as libc::id_t, facts.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT);
+        let facts = facts.assume_init();
+        (facts.si_code, facts.si_status())
+    }
+}
+
 /// The kernel's number of the calling thread.
 pub fn thread_id() -> i32 {
     // SAFETY: no memory is passed.

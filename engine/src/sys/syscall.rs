@@ -82,6 +82,12 @@ pub fn seek(fd: RawFd, offset: u64) -> i64 {
     unsafe { call(libc::SYS_lseek, [fd as usize, offset as usize, libc::SEEK_SET as usize, 0]) }
 }
 
+/// The number of the parent: the least that a call can be.
+pub fn parent() -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { libc::syscall(libc::SYS_getppid) }
+}
+
 /// # Safety
 ///
 /// The call's own.

@@ -44,7 +44,7 @@ impl<T: Ticks> Admission<T> {
         self.pacer.begin(start_ns.saturating_add(delay_ns));
         self.job.coordination.begin(start_ns);
         if !self.pacer.is_free() {
-            crate::clock::sleep_exactly();
+            crate::sys::time::sleep_exactly();
         }
         self.meter.go_on();
     }

@@ -42,6 +42,27 @@ unsafe impl Shareable for AtomicI32 {}
 unsafe impl Shareable for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Shareable for AtomicU64 {}
+// SAFETY: what holds for each holds for all of them.
+unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {}
+
+/// Declare structures that may live in shared memory: each of their fields may.
+macro_rules! shareable {
+    ($(
+        $(#[$about:meta])* $seen:vis struct $name:ident {
+            $($(#[$about_field:meta])* $field_seen:vis $field:ident: $type:ty),* $(,)?
+        }
+    )*) => {$(
+        $(#[$about])*
+        $seen struct $name {
+            $($(#[$about_field])* $field_seen $field: $type,)*
+        }
+
+        // SAFETY: what holds for each field holds for all of them, and nothing is dropped.
+        unsafe impl $crate::sys::shared::Shareable for $name where $($type: $crate::sys::shared::Shareable),* {}
+        const _: () = assert!(!std::mem::needs_drop::<$name>());
+    )*};
+}
+pub(crate) use shareable;
 
 fn map(bytes: usize) -> io::Result<Arc<Mapping>> {
     Mapping::new(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE, None).map(Arc::new)
