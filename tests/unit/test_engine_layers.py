@@ -97,3 +97,14 @@ def test_the_walk_sees_a_circle_however_it_is_written() -> None:
 
     assert imports(modules)["a",] == {("b",), ("c",)}
     assert _circle(imports(modules)) in {"c::d <- e <- c::d", "e <- c::d <- e"}
+
+
+def test_unsafe_code_is_in_sys_and_the_backends_but_for_a_few_places() -> None:
+    elsewhere = {
+        module: len(re.findall(r"\bunsafe (?:\{|fn|impl|extern)", text))
+        for module, text in _modules().items()
+        if module[0] not in {"sys", "backend", "exact"} and module[:2] not in {("content", "fill"), ("content", "stamp")}
+    }
+
+    # Names without a look at each byte, buffers of one mapping, fork and clone.
+    assert sum(elsewhere.values()) <= 20, {module: count for module, count in elsewhere.items() if count}
