@@ -103,7 +103,8 @@ def test_unsafe_code_is_in_sys_and_the_backends_but_for_a_few_places() -> None:
     elsewhere = {
         module: len(re.findall(r"\bunsafe (?:\{|fn|impl|extern)", text))
         for module, text in _modules().items()
-        if module[0] not in {"sys", "backend", "exact"} and module[:2] not in {("content", "fill"), ("content", "stamp")}
+        if module[0] not in {"sys", "backend", "exact"}
+        and module[:2] not in {("content", "fill"), ("content", "stamp")}
     }
 
     # Names without a look at each byte, buffers of one mapping, fork and clone.
