@@ -95,7 +95,8 @@ def _tmpfs(stack: ExitStack) -> Path:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/dev/shm")))
     mount = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-bench-")))
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={TMPFS_BYTES}", "assay-bench", str(mount)], check=True)
-    stack.callback(subprocess.run, ["umount", str(mount)], check=True)
+    # Lazily: a loop device lets go of its file a moment after it was detached.
+    stack.callback(subprocess.run, ["umount", "--lazy", str(mount)], check=True)
     return mount
 
 

@@ -52,12 +52,15 @@ class Load:
         )
 
 
-def do(kind: plan.OpKind, file: plan.FileRef, *, access: plan.Access | None = None) -> plan.Do:
+def do(
+    kind: plan.OpKind, file: plan.FileRef, *, access: plan.Access | None = None, keeps_buffer: bool = False
+) -> plan.Do:
     """One operation, named as its kind; with `access`, of one block."""
     if access is None:
         return plan.Do(op=plan.Op(op=kind, name=kind.value, file=file))
     size = plan.Fixed(value=float(BLOCK_BYTES))
-    return plan.Do(op=plan.Op(op=kind, name=kind.value, file=file, access=access, size=size))
+    flags = plan.OpFlags(keeps_buffer=keeps_buffer)
+    return plan.Do(op=plan.Op(op=kind, name=kind.value, file=file, access=access, size=size, flags=flags))
 
 
 def random_read(data_bytes: int) -> Load:
@@ -73,15 +76,18 @@ def random_read_of_bytes(data_bytes: int) -> Load:
 
 def direct_random_read(data_bytes: int) -> Load:
     """4 KiB O_DIRECT io_uring reads at random places of one file, 32 in flight."""
-    job = plan.Job(
-        name="read",
-        body=_random_reads(),
-        backend=plan.IoUring(),
-        queue_depth=QUEUE_DEPTH,
-        batch=plan.Batch(submit=16),
-        open=plan.OpenFlags(direct=plan.Direct.ON),
-    )
-    return Load("uring", _one_file(data_bytes), job)
+    return Load("uring", _one_file(data_bytes), _in_flight("read", _random_reads()))
+
+
+def direct_random_write(data_bytes: int, *, keeps_buffer: bool) -> Load:
+    """4 KiB O_DIRECT io_uring writes at random places of one file that is there, 32 in flight.
+
+    With `keeps_buffer` a write has the content of its buffer, of which one byte changes; without, new content.
+    """
+    file = plan.FromSet(set="data", pick=plan.Own())
+    write = do(plan.OpKind.WRITE, file, access=plan.RandomAccess(), keeps_buffer=keeps_buffer)
+    name = "uring_kept" if keeps_buffer else "uring_new"
+    return Load(name, _one_file(data_bytes), _in_flight("write", plan.Loop(actions=(write,))))
 
 
 def stat(files: int) -> Load:
@@ -113,6 +119,17 @@ def budgets() -> dict[str, int]:
     """The user instructions that an operation is to cost at most, by name of the load; not every load has a budget."""
     found: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("budgets.toml").read_text())
     return found["instructions_per_op"]
+
+
+def _in_flight(name: str, body: plan.Loop) -> plan.Job:
+    return plan.Job(
+        name=name,
+        body=body,
+        backend=plan.IoUring(),
+        queue_depth=QUEUE_DEPTH,
+        batch=plan.Batch(submit=16),
+        open=plan.OpenFlags(direct=plan.Direct.ON),
+    )
 
 
 def _random_reads() -> plan.Loop:

@@ -23,13 +23,13 @@ operations: start-up, laying out and removing are in no figure, nor is Assay's l
 costs by time, not by operation.
 
 CPU and rates are of {rounds} rounds in which the tools take turns, medians. A ratio is taken within each round and given as
-median (lowest to highest); a rate above 1 and a CPU time below 1 speak for Assay. A machine that is busy with other work is
+median (lowest to highest); a rate above 1 and a CPU time below 1 favour Assay. A machine that is busy with other work is
 busy for all of them, and absolute rates of a shared machine prove nothing. Rates are those that each tool
 reports of its long run.
 
-Every tool runs one thread and records every latency. Data that is written is new and random for Assay, fio and elbencho.
-The bare loop (`engine/examples/bare.rs`) is the least that the same system calls, two clock readings and a histogram can
-cost; it writes the same block each time."""
+Every tool runs one thread and records every latency. Data that is written is new and random for Assay, fio and elbencho,
+but where the load says that buffers are kept. The bare loop (`engine/examples/bare.rs`) is the least that the same system
+calls, two clock readings and a histogram can cost; it writes the same block each time."""
 HEAD = """\
 | tool | user instructions | kernel instructions | CPU µs | CPU of Assay / of the tool | rate of Assay / of the tool |
 | --- | ---: | ---: | ---: | ---: | ---: |"""

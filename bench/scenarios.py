@@ -1,6 +1,7 @@
-"""Five loads, and how each tool is asked for the same: the same files, the same O_DIRECT, latency recorded by all.
+"""Seven loads, and how each tool is asked for the same: the same files, the same O_DIRECT, latency recorded by all.
 
-Data that is written is new and random for Assay, fio and elbencho; the bare loop writes one block again and again.
+Data that is written is new and random for Assay, fio and elbencho, but where all keep their buffers; the bare loop writes
+one block again and again.
 """
 
 import shutil
@@ -66,8 +67,6 @@ def uring(directory: Path) -> Scenario:
     load = loads.direct_random_read(DATA_BYTES)
     lay_out(load, directory)
     file = directory / "assay-data/data/f00000000"
-    batches = ["--fixedbufs", "--registerfiles", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=32"]
-    depth = f"--iodepth={loads.QUEUE_DEPTH}"
     return Scenario(
         "uring",
         directory,
@@ -85,16 +84,58 @@ def uring(directory: Path) -> Scenario:
             tools.bare(["uring", str(file), str(DATA_BYTES)]),
             tools.fio(
                 "read",
-                lambda extent: [*_fio_reads(file, extent), "--ioengine=io_uring", "--direct=1", depth, *batches],
+                lambda extent: [*_fio_reads(file, extent), *_FIO_IN_FLIGHT],
             ),
             tools.elbencho(
                 directory,
                 "READ",
                 lambda extent: ["--direct", "--iodepth", str(loads.QUEUE_DEPTH), *_elbencho_reads(file, extent)],
-                note="Linux AIO at depth 32: it has no io_uring",
+                note=_AIO,
             ),
         ),
     )
+
+
+def uring_new(directory: Path) -> Scenario:
+    """4 KiB O_DIRECT random writes of new content, 32 in flight, to ext4 on a direct-I/O loop device."""
+    return _uring_writes(directory, "new content each time", keeps_buffer=False)
+
+
+def uring_kept(directory: Path) -> Scenario:
+    """The same writes from buffers that are kept."""
+    return _uring_writes(directory, "buffers kept", keeps_buffer=True)
+
+
+def _uring_writes(directory: Path, content: str, *, keeps_buffer: bool) -> Scenario:
+    load = loads.direct_random_write(DATA_BYTES, keeps_buffer=keeps_buffer)
+    lay_out(load, directory)
+    file = directory / "assay-data/data/f00000000"
+    filled = [] if keeps_buffer else ["--refill_buffers"]
+    return Scenario(
+        load.name,
+        directory,
+        f"4 KiB O_DIRECT random write, {content}, io_uring depth 32, ext4 on a direct-I/O loop device",
+        "one file of 256 MiB that was written before, independent random offsets, registered files and buffers",
+        timed=(10_000, 200_000),
+        counted=(2_000, 52_000),
+        tools=_present(
+            tools.assay(lambda _: load, directory),
+            tools.bare(["uring_write", str(file), str(DATA_BYTES)]),
+            tools.fio(
+                "write",
+                lambda extent: [*_fio_random("randwrite", file, extent), *_FIO_IN_FLIGHT, "--fallocate=none", *filled],
+            ),
+            tools.elbencho(
+                directory,
+                "WRITE",
+                lambda extent: [
+                    "--direct", "--iodepth", str(loads.QUEUE_DEPTH), "--blockvarpct", "0" if keeps_buffer else "100",
+                    *_elbencho_random("-w", file, extent),
+                ],
+                note=_AIO,
+            ),
+        ),
+    )  # fmt: skip
 
 
 def stat(directory: Path) -> Scenario:
@@ -219,6 +260,8 @@ def delete(directory: Path) -> Scenario:
 SCENARIOS: dict[str, tuple[str, Callable[[Path], Scenario]]] = {
     "read": ("tmpfs", read),
     "uring": ("loop", uring),
+    "uring_new": ("loop", uring_new),
+    "uring_kept": ("loop", uring_kept),
     "stat": ("tmpfs", stat),
     "create": ("tmpfs", create),
     "delete": ("tmpfs", delete),
@@ -247,16 +290,31 @@ def emptied(directory: Path, *folders: str) -> Callable[[Extent], None]:
 _FIO_FILES = ["--bs=4k", "--openfiles=1", "--file_service_type=sequential", "--invalidate=0", "--fadvise_hint=0"]
 
 
+_FIO_IN_FLIGHT = [
+    "--ioengine=io_uring", "--direct=1", f"--iodepth={loads.QUEUE_DEPTH}",
+    "--fixedbufs", "--registerfiles", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=32",
+]  # fmt: skip
+_AIO = "Linux AIO at depth 32: it has no io_uring"
+
+
 def _fio_reads(file: Path, extent: Extent) -> list[str]:
+    return _fio_random("randread", file, extent)
+
+
+def _fio_random(kind: str, file: Path, extent: Extent) -> list[str]:
     return [
-        f"--filename={file}", "--rw=randread", "--bs=4k", f"--size={DATA_BYTES}", "--norandommap",
+        f"--filename={file}", f"--rw={kind}", "--bs=4k", f"--size={DATA_BYTES}", "--norandommap",
         f"--io_size={extent.ops * loads.BLOCK_BYTES}",
     ]  # fmt: skip
 
 
 def _elbencho_reads(file: Path, extent: Extent) -> list[str]:
+    return _elbencho_random("-r", file, extent)
+
+
+def _elbencho_random(kind: str, file: Path, extent: Extent) -> list[str]:
     amount = str(extent.ops * loads.BLOCK_BYTES)
-    return ["-r", "-b", "4k", "-s", str(DATA_BYTES), "--rand", "--randamount", amount, str(file)]
+    return [kind, "-b", "4k", "-s", str(DATA_BYTES), "--rand", "--randamount", amount, str(file)]
 
 
 def _elbencho_tree(directory: Path, files: int) -> list[str]:

@@ -5,6 +5,7 @@
 //!
 //!     bare read FILE BYTES OPS            4 KiB pread at random offsets
 //!     bare uring FILE BYTES OPS           4 KiB O_DIRECT reads, 32 in flight
+//!     bare uring_write FILE BYTES OPS     4 KiB O_DIRECT writes, 32 in flight
 //!     bare stat DIRECTORY FILES OPS       stat of DIRECTORY/d00000000/f00000000 ..., 1000 a directory
 //!     bare create DIRECTORY OPS           open(O_CREAT|O_EXCL), pwrite of 4 KiB, close
 //!     bare delete DIRECTORY OPS           unlink of what `create` made
@@ -24,11 +25,12 @@ fn main() {
     let begun = Instant::now();
     let ops = match arguments[1].as_str() {
         "read" => read(&arguments[2], number(3), number(4)),
-        "uring" => uring(&arguments[2], number(3), number(4)),
+        "uring" => uring(&arguments[2], number(3), number(4), false),
+        "uring_write" => uring(&arguments[2], number(3), number(4), true),
         "stat" => stat(&arguments[2], number(3), number(4)),
         "create" => create(&arguments[2], number(3)),
         "delete" => delete(&arguments[2], number(3)),
-        other => panic!("{other}: read, uring, stat, create or delete"),
+        other => panic!("{other}: read, uring, uring_write, stat, create or delete"),
     };
     println!("{ops} {:.6}", begun.elapsed().as_secs_f64());
 }
@@ -64,8 +66,8 @@ fn read(path: &str, bytes: u64, ops: u64) -> u64 {
     ops
 }
 
-fn uring(path: &str, bytes: u64, ops: u64) -> u64 {
-    let fd = open(path, libc::O_RDONLY | libc::O_DIRECT);
+fn uring(path: &str, bytes: u64, ops: u64, writes: bool) -> u64 {
+    let fd = open(path, libc::O_DIRECT | if writes { libc::O_WRONLY } else { libc::O_RDONLY });
     let mut ring: IoUring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
@@ -87,11 +89,13 @@ fn uring(path: &str, bytes: u64, ops: u64) -> u64 {
         while begun < ops {
             let Some(slot) = free.pop() else { break };
             let offset = rng.u64(..bytes / BLOCK as u64) * BLOCK as u64;
-            let entry =
-                opcode::ReadFixed::new(types::Fixed(0), base.wrapping_add(slot * BLOCK), BLOCK as u32, slot as u16)
-                    .offset(offset)
-                    .build()
-                    .user_data(slot as u64);
+            let (file, block, number) = (types::Fixed(0), base.wrapping_add(slot * BLOCK), slot as u16);
+            let entry = if writes {
+                opcode::WriteFixed::new(file, block, BLOCK as u32, number).offset(offset).build()
+            } else {
+                opcode::ReadFixed::new(file, block, BLOCK as u32, number).offset(offset).build()
+            };
+            let entry = entry.user_data(slot as u64);
             issued[slot] = now;
             // SAFETY: as for the registration.
             unsafe { ring.submission().push(&entry) }.expect("an entry for every slot");
