@@ -9,9 +9,9 @@
 //! smaller total first: who gets the new end, or a later time, looks at the total once more and sees that it has changed. So a reading can be
 //! short of the truth for an instant but never beyond it, and [`Seen`], which keeps the largest, never goes back.
 
+use crate::sys::atomic::AtomicU64;
+use crate::sys::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sys::shared::shareable;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Longest rest that is paid for at once, some decades: sums of it fit into a word.
 const LONGEST_NS: u64 = 1 << 60;

@@ -5,12 +5,12 @@
 //! completes within some microseconds.
 
 use crate::histogram::Counter;
-use crate::sys::shared::{SharedBox, shareable};
+use crate::sys::atomic::{AtomicU64, Ordering};
+use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Laps that are kept until the sampler comes by.
-pub const ROOM: u64 = 1 << 16;
+pub const ROOM: usize = 1 << 16;
 /// Stands for the latency of a lap in which an operation failed.
 const FAILED: u64 = u64::MAX;
 
@@ -29,16 +29,18 @@ pub struct Lap {
 
 /// The laps of one worker that have not been reported yet.
 #[derive(Debug)]
-pub struct Laps(SharedBox<Ring>);
+pub struct Laps {
+    ends: SharedBox<Ends>,
+    cells: SharedSlice<Cell>,
+}
 
 shareable! {
     #[derive(Debug)]
-    struct Ring {
+    struct Ends {
         /// Laps kept since the phase began.
         kept: AtomicU64,
         /// Of these, reported.
         reported: AtomicU64,
-        cells: [Cell; ROOM as usize],
     }
 
     #[derive(Debug)]
@@ -56,31 +58,31 @@ impl Laps {
     /// # Errors
     ///
     /// No memory to share.
-    pub fn new() -> io::Result<Self> {
-        SharedBox::zeroed().map(Self)
+    pub fn with_room_for(laps: usize) -> io::Result<Self> {
+        Ok(Self { ends: SharedBox::zeroed()?, cells: SharedSlice::zeroed(laps)? })
     }
 
     /// Keep a lap, if there is room; only the worker may.
     pub fn keep(&self, lap: Lap) {
-        let ring = &*self.0;
-        let kept = ring.kept.load(Ordering::Relaxed);
-        if kept - ring.reported.load(Ordering::Acquire) >= ROOM {
+        let kept = self.ends.kept.load(Ordering::Relaxed);
+        let room = self.cells.len() as u64;
+        if kept - self.ends.reported.load(Ordering::Acquire) >= room {
             return;
         }
-        let cell = &ring.cells[(kept % ROOM) as usize];
+        let cell = &self.cells[(kept % room) as usize];
         cell.group.set(lap.group as u64);
         cell.number.set(lap.number);
         cell.end_ns.set(lap.end_ns);
         cell.latency_ns.set(lap.latency_ns.unwrap_or(FAILED));
-        ring.kept.store(kept + 1, Ordering::Release);
+        self.ends.kept.store(kept + 1, Ordering::Release);
     }
 
     /// Hand the laps over that are new, in order; only the sampler may.
     pub fn take(&self) -> Vec<Lap> {
-        let ring = &*self.0;
-        let (reported, kept) = (ring.reported.load(Ordering::Relaxed), ring.kept.load(Ordering::Acquire));
+        let Ends { kept, reported } = &*self.ends;
+        let (before, kept) = (reported.load(Ordering::Relaxed), kept.load(Ordering::Acquire));
         let lap = |at: u64| {
-            let cell = &ring.cells[(at % ROOM) as usize];
+            let cell = &self.cells[(at % self.cells.len() as u64) as usize];
             let latency_ns = cell.latency_ns.get();
             Lap {
                 group: cell.group.get() as usize,
@@ -89,8 +91,8 @@ impl Laps {
                 latency_ns: (latency_ns != FAILED).then_some(latency_ns),
             }
         };
-        let laps = (reported..kept).map(lap).collect();
-        ring.reported.store(kept, Ordering::Release);
+        let laps = (before..kept).map(lap).collect();
+        reported.store(kept, Ordering::Release);
         laps
     }
 }
@@ -99,13 +101,19 @@ impl Laps {
 mod tests {
     use super::*;
 
+    const ROOM: u64 = super::ROOM as u64;
+
+    fn laps() -> Laps {
+        Laps::with_room_for(super::ROOM).unwrap()
+    }
+
     fn lap(number: u64) -> Lap {
         Lap { group: 1, number, end_ns: 10 * number, latency_ns: (number % 2 == 0).then_some(number) }
     }
 
     #[test]
     fn laps_are_taken_once_and_in_order() {
-        let laps = Laps::new().unwrap();
+        let laps = laps();
 
         (0..3).for_each(|number| laps.keep(lap(number)));
         let first = laps.take();
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_lap_without_room_is_missing_and_no_other_is_overwritten() {
-        let laps = Laps::new().unwrap();
+        let laps = laps();
 
         (0..ROOM + 2).for_each(|number| laps.keep(lap(number)));
         let first = laps.take();
@@ -130,7 +138,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_or_torn_while_the_worker_goes_on() {
-        let laps = Laps::new().unwrap();
+        let laps = laps();
         let all = 3 * ROOM;
 
         let taken = std::thread::scope(|scope| {

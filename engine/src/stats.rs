@@ -3,7 +3,7 @@
 use crate::failures::Failures;
 use crate::histogram::{Counter, Recorder};
 use crate::idle::Idle;
-use crate::laps::Laps;
+use crate::laps::{Laps, ROOM};
 use crate::program::op::Program;
 use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
@@ -108,7 +108,7 @@ impl WorkerStats {
         let stats = Self {
             series: SharedSlice::zeroed(program.series.len())?,
             slots: SharedSlice::zeroed(slots)?,
-            laps: (!program.laps.is_empty()).then(Laps::new).transpose()?,
+            laps: (!program.laps.is_empty()).then(|| Laps::with_room_for(ROOM)).transpose()?,
             failures: Failures::new(program.operations)?,
             counters: SharedBox::zeroed()?,
         };

@@ -56,6 +56,16 @@ ROOT = Path(__file__).parents[2]
             Reading("2 readers, 20,000 cases (10,000 each); 2 passed, 0 failed"),
         ),
         (
+            figures.read_models,
+            (
+                "running 2 tests\ntest one ... 12 orders\nok\n1200 orders\ntest two ... ok\n\n"
+                "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n"
+                "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n"
+            ),
+            Reading("2 models in 1,212 orders; 3 passed, 0 failed"),
+        ),
+        (figures.read_models, "error\n", Reading("no model was run; 0 passed, 0 failed", "no model was run")),
+        (
             figures.read_fuzzed_programs,
             (
                 "100 cases: {'2': 80, '0': 20}\n5000 cases: {'2': 4000, '0': 1000}; slowest 8.1 s, largest 240 MiB\n.\n"

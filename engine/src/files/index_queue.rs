@@ -8,10 +8,10 @@
 //! The first places hold their own numbers, and so do those after them for as long as each is given its own number: no slot
 //! is written or read for these, so they take no memory. One worker that makes and removes files gives nothing else.
 
+use crate::sys::atomic::{AtomicU64, Ordering};
 use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits of a slot that hold the index; the others hold the turn.
 const INDEX_BITS: u32 = 48;

@@ -8,10 +8,10 @@
 
 use crate::error::{EngineError, Result};
 use crate::plan::{Action, Arrival, Phase, TokenUnit};
+use crate::sys::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sys::futex;
 use crate::sys::shared::{SharedBox, SharedSlice, shareable};
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Sleep between two looks at the stop flag.

@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod affinity;
+pub mod atomic;
 pub mod beneath;
 pub mod cpu_cache;
 pub mod exit_status;

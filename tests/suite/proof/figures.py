@@ -68,6 +68,18 @@ def read_fuzzed_engine(output: str) -> Reading:
     return Reading(_join(f"{_count(len(tried), 'reader')}, {_cases(tried)}", *closing))
 
 
+def read_models(output: str) -> Reading:
+    """Count the models, and the orders in which they were run."""
+    orders = [int(count) for count in re.findall(r"(\d+) orders$", output, re.MULTILINE)]
+    passed, failed = (
+        sum(int(count) for count in counts) for counts in zip(("0", "0"), *_CARGO.findall(output), strict=True)
+    )
+    closing = f"{passed} passed, {failed} failed"
+    if not orders:
+        return Reading(_join("no model was run", closing), "no model was run")
+    return Reading(_join(f"{_count(len(orders), 'model')} in {sum(orders):,} orders", closing))
+
+
 def read_fuzzed_programs(output: str) -> Reading:
     """Read how many command lines were tried, and the worst of them."""
     found = re.findall(r"(\d+) cases: (?:\{.*\}); (slowest [\d.]+ s, largest \d+ MiB)", output)

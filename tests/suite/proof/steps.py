@@ -94,6 +94,15 @@ STEPS: tuple[Step, ...] = (
         programs=("cargo",),
     ),
     Step(
+        id="models",
+        proves="What workers share without a lock is right in every order of their steps that the memory model allows.",
+        command=("cargo", "test", "--locked", "--release", "-p", "engine-models", "--", "--nocapture"),
+        minutes=3,
+        read=figures.read_models,
+        needs_root=False,
+        programs=("cargo",),
+    ),
+    Step(
         id="fuzz-readers",
         proves="The readers in Python accept or refuse every changed input; the files of a bundle share 10,000 cases.",
         command=run_pytest("-s", "tests/unit/test_fuzz.py"),
