@@ -404,6 +404,18 @@ def test_a_window_from_an_edge_to_the_last_operation_is_as_long_as_what_is_count
     assert sum_.iops == pytest.approx(2000, abs=2 / (sum_.window_s[1] - sum_.window_s[0]) + 0.0005 * 2000)
 
 
+def test_a_window_begins_when_the_clients_counted_and_not_when_they_should_have() -> None:
+    ramped = one_plan(phase("p", ramp_s=4.0))
+    late_ns = [0, 0, 0, 20_000_000, *[0] * 5]
+    clients = [Client(name, late_ticks(steady(1000, ramped), late_ns)) for name in ("h1", "h2")]
+
+    (sum_,) = sums(judged(MemorySet(ramped, clients)))
+
+    # Both counted the operations of the last 6 s from 20 ms after their begin on.
+    assert sum_.window_s == pytest.approx((4.02, 10.0), abs=1e-3)
+    assert sum_.iops == pytest.approx(2 * 6000 / 5.98, rel=5e-4)
+
+
 def test_equal_clients_are_fair_and_nobody_is_named() -> None:
     document = judged(MemorySet(ONE_PHASE, [Client(f"h{i}", steady(400)) for i in range(4)]))
 

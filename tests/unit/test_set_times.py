@@ -22,6 +22,7 @@ def client(own_ns: list[int], set_ns: list[int]) -> ClientPhase:
         is_finished=True,
         own_ns=np.array(own_ns, dtype=np.int64),
         set_ns=np.array(set_ns, dtype=np.int64),
+        regular_ns=np.array(set_ns, dtype=np.int64),
     )
 
 

@@ -3,11 +3,13 @@
 The time of the set is the leader's clock since the first engine spoke (`bundle/common_clock.py`). A phase begins when it was
 to begin everywhere. A client's ticks are on a grid of its own, from its own start: tick `k` of the set is every client's
 tick `k`, because the clients start within milliseconds. One that started later by more is put as many whole intervals later
-on. The set's grid begins at the mean of the clients' starts, less those whole intervals, so that tick `k` of the set is at
-the mean time of the clients' ticks `k`: a window from one of its edges to the last operation is as long as what was counted
-in it. On a grid from the agreed time, clients that all start 10 ms late would lose 10 ms of operations in such a window.
-A tick is never before its time, and late by less than an interval, so that it is numbered by rounding down. The last tick of
-a phase may be anywhere: it has a place of its own where the one before has its place.
+on. Tick `k` of the set is at the mean time of the clients' ticks `k`: from the mean of their starts, less those whole
+intervals, `k` intervals on, and by the mean of how late they then were. So a window is as long, in the mean, as what each
+client counted in it. With ticks at their due times from the agreed start, clients that all start or count 10 ms late would
+have 10 ms of operations too few in a window that begins there.
+A tick is never before its time, and late by less than an interval, so that it is numbered by rounding down. One that ends
+more than one interval ends a pause; it counts what was done before the pause, and no window begins or ends there.
+The last tick of a phase may be anywhere: it has a place of its own where the one before has its place.
 
 A phase's sum ends with the last interval of the first client that was lost in it, or before, where another was paused then:
 beyond, it would be one of fewer clients.
@@ -59,6 +61,8 @@ class ClientPhase:
     """Its ticks, by its own clock."""
     set_ns: IntArray
     """The same ticks on the grid of the set."""
+    regular_ns: IntArray
+    """Of these, those that end one interval, and no pause."""
 
     def to_set(self, own_ns: IntArray) -> IntArray:
         """Give the times of the set of some of its ticks."""
@@ -99,8 +103,8 @@ class PhaseOfSet:
 
     @property
     def common_ns(self) -> frozenset[int]:
-        """Edges at which all clients of the sum counted."""
-        of_each = [one.set_ns for one in self.clients.values()]
+        """Edges at which all clients of the sum counted, and none what it had done before a pause."""
+        of_each = [one.regular_ns for one in self.clients.values()]
         return frozenset(functools.reduce(np.intersect1d, of_each).tolist()) if of_each else frozenset()
 
     @property
@@ -189,6 +193,7 @@ def _begun(
                 is_finished=_came_to_the_end(ended.get(event.phase_index), is_lost=name in lost),
                 own_ns=nothing,
                 set_ns=nothing,
+                regular_ns=nothing,
             )
     return found
 
@@ -216,7 +221,7 @@ def _numbered(
     """Number every tick of every client.
 
     Columns: `client`, `phase_index`, `t_ns`; `since_ns` its start, which was `first` intervals after that of the set;
-    `number`; `is_last` of its client's phase.
+    `number`; `is_last` of its client's phase; `is_regular`: it ends one interval at most; `late_ns` after it was due.
     """
     starts = pl.DataFrame(
         [
@@ -247,7 +252,11 @@ def _numbered(
             .fill_null(value=False)
             .cast(pl.Int64)
         )
-        .select(*of_client, "t_ns", "since_ns", "first", "number", "is_last")
+        .with_columns(
+            is_regular=pl.col("number") - pl.col("number").shift(1).over(of_client).fill_null(pl.col("first")) <= 1,
+            late_ns=pl.col("since_ns") - (pl.col("number") - pl.col("first")) * interval_ns,
+        )
+        .select(*of_client, "t_ns", "since_ns", "first", "number", "is_last", "is_regular", "late_ns")
     )
 
 
@@ -276,14 +285,15 @@ def _phase(
     placed = ticks.join(edges, on="number", how="left").with_columns(
         set_ns=pl.col("set_ns").fill_null(grid.begin_ns + pl.col("number") * grid.interval_ns)
     )
-    of_client = placed.group_by(CLIENT).agg("t_ns", "set_ns")
-    ticks_of = {name: (own.to_numpy(), on_set.to_numpy()) for name, own, on_set in zip(*of_client, strict=True)}
+    of_client = placed.group_by(CLIENT).agg("t_ns", "set_ns", regular_ns=pl.col("set_ns").filter("is_regular"))
+    ticks_of = {name: [one.to_numpy() for one in arrays] for name, *arrays in zip(*of_client, strict=True)}
     found = {
         name: dataclasses.replace(
             one,
             to_grid_ns=grid.begin_ns + before[name] * grid.interval_ns - one.start_ns,
             own_ns=ticks_of[name][0],
             set_ns=ticks_of[name][1],
+            regular_ns=ticks_of[name][2],
         )
         for name, one in begun.items()
         if name in ticks_of
@@ -305,9 +315,12 @@ def _phase(
 
 
 def _edges(counted: pl.DataFrame, grid: _Grid) -> pl.DataFrame:
-    """Give the time of every number: its place on the grid, and where only last ticks are, that of the latest of them."""
-    late = (pl.col("since_ns") + pl.col("first") * grid.interval_ns).max()
-    edges = counted.group_by("number").agg(is_end=pl.col("is_last").all(), late_ns=late).sort("number")
-    on_grid = pl.col("number") * grid.interval_ns
-    at = pl.when(pl.col("is_end")).then(pl.col("late_ns")).otherwise(on_grid)
-    return edges.select("number", set_ns=grid.begin_ns + at)
+    """Give the time of every number: the mean time of its ticks; where only last ticks are, that of the latest of them."""
+    latest = (pl.col("since_ns") + pl.col("first") * grid.interval_ns).max()
+    late = pl.col("late_ns").filter(pl.col("is_regular") & ~pl.col("is_last")).clip(lower_bound=0).mean().fill_null(0)
+    edges = (
+        counted.group_by("number").agg(is_end=pl.col("is_last").all(), latest_ns=latest, late_ns=late).sort("number")
+    )
+    mean = pl.col("number") * grid.interval_ns + pl.col("late_ns").round().cast(pl.Int64)
+    end = pl.max_horizontal("latest_ns", mean.shift(1) + 1)
+    return edges.select("number", set_ns=grid.begin_ns + pl.when(pl.col("is_end")).then(end).otherwise(mean))

@@ -27,7 +27,8 @@ def _until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]
     for name, times in phase.clients.items():
         if name in phase.cut_by:
             begin_ns = times.start_ns + times.shift.ns
-            last_ns = int(times.own_ns[-1]) + times.to_grid_ns
+            # Not beyond its last tick by the clock, nor by the grid, where a tick in mid-interval is at that interval's end.
+            last_ns = int(times.own_ns[-1]) + min(times.shift.ns, times.to_grid_ns)
             yield Span(begin_ns, max(begin_ns, min(last_ns, cut_ns)))
             continue
         for event in happened[name]:
