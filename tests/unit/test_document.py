@@ -253,6 +253,15 @@ def test_the_ramp_is_no_part_of_the_number() -> None:
     assert result.latency_ns.max == pytest.approx(1_000_000, rel=0.0005)
 
 
+def test_the_largest_latency_of_a_window_is_exact_where_it_is_the_largest_of_the_phase() -> None:
+    fast = steady_stream(per_s=1000, seconds=2, latency_ns=1_000_000)
+    slow = steady_stream(per_s=100, seconds=6, begin_s=2, latency_ns=7_004_000)
+    run = SyntheticRun(one_plan(phase(ramp_s=2.0))).phase([fast.then(slow)], seconds=6)
+
+    # Its bucket begins at 1709 times 4,096 ns: the middle is 7,002,112 ns.
+    assert only(run.end()).latency_ns.max == 7_004_000
+
+
 def test_a_ramp_longer_than_the_phase_makes_the_number_invalid() -> None:
     run = SyntheticRun(one_plan(phase(ramp_s=20.0)))
     run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=5)

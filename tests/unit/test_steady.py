@@ -247,6 +247,14 @@ def test_a_lag_is_a_period_where_its_correlation_is_no_chance_and_returns(
     assert _is_peak(correlations, 5, n) is is_peak
 
 
+@pytest.mark.parametrize(("place", "is_peak"), [(8, False), (9, True), (10, True), (11, True), (12, False)])
+def test_a_period_returns_at_twice_its_lag_give_or_take_one(place: int, is_peak: bool) -> None:
+    correlations = np.array([1.0, 0.0, -0.2, -0.2, 0.0, 0.9, *[-0.2] * 8])
+    correlations[place] = 0.8
+
+    assert _is_peak(correlations, 5, 1000) is is_peak
+
+
 @pytest.mark.parametrize(("each", "count"), [(21, 100), (20, 100), (19, 50), (10, 50), (9, 33), (2, 20)])
 def test_intervals_are_put_together_to_hold_twenty_operations_each(each: int, count: int) -> None:
     # 19 and 10 need two, 9 needs three; of 2 no more than five of a hundred, so that twenty intervals are left.
