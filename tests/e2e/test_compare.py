@@ -24,7 +24,7 @@ LEAST = 3
 SIDES = {"full": 400, "same": 400, "lower": 300}
 # The throttle's tokens move a rate by some per cent in so short a time, and so do other programs of a busy machine.
 GATE = "iops >= -5 %"
-WORDS = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "3s", "--repeat", "5")
+WORDS = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "2s", "--repeat", "5")
 
 
 @pytest.fixture
