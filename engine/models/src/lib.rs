@@ -1,7 +1,7 @@
 //! Structures that the engine's workers share without a lock, compiled from the engine's own text with the atomics of loom.
 //!
 //! loom runs a model in every order of its threads' steps, and with every value that the C11 memory model lets a load see:
-//! what stands in `tests/` holds in all of them. `make prove STEPS=models` runs it. Whatever the texts take from the engine
+//! what `tests/` assert holds in all of them. `make prove STEPS=models` runs it. What the texts take from the engine
 //! is here by the same path: the engine's own, or a twin where loom must see what happens.
 
 pub mod sys {
@@ -49,13 +49,13 @@ pub use assay_engine::{error, plan};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Run a model in every order of its threads' steps, and print how many these are; with `switches`, in those in which a thread
-/// that could go on is interrupted at most so often.
-pub fn in_every_order(switches: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
+/// Run a model in every order of its threads' steps, and print how many these are; with `interruptions`, in those in which
+/// threads that could go on are interrupted at most that often.
+pub fn in_every_order(interruptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let orders = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&orders);
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = switches;
+    builder.preemption_bound = interruptions;
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         model();

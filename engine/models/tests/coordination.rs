@@ -7,7 +7,7 @@ use loom::sync::Arc;
 use loom::thread;
 use serde_json::{Value, json};
 
-/// Of a phase with a semaphore that holds `initial` and a bucket of one token a microsecond, with so many workers.
+/// The coordination of a phase with this many workers, a semaphore that holds `initial`, and a bucket of one token a microsecond.
 fn coordination(initial: u64, workers: u32) -> Coordination {
     let never = json!({"seconds": null, "ops": null, "bytes": null, "passes": null, "of": "each"});
     let job = json!({
@@ -51,7 +51,7 @@ fn who_waits_for_what_another_gives_is_woken() {
 
 #[test]
 fn of_two_who_take_the_last_one_waits_for_the_next() {
-    // Of three threads that wait for each other not every order is tried, but all with as many switches as these.
+    // Three threads that wait for each other have too many orders: those with at most three interruptions are tried.
     in_every_order(Some(3), || {
         let shared = Arc::new(coordination(1, 3));
         let takers = [0, 1].map(|_| {

@@ -14,6 +14,7 @@ fn truth_ns(now_ns: u64) -> u64 {
 
 #[test]
 fn a_rest_that_is_broken_off_is_never_seen_longer_than_it_was() {
+    // With three interruptions there are 280,000 orders, which take 20 times as long.
     in_every_order(Some(2), || {
         let (idle, clock) = (Arc::new(Idle::zero()), Arc::new(AtomicU64::new(0)));
         let worker = {
@@ -30,11 +31,16 @@ fn a_rest_that_is_broken_off_is_never_seen_longer_than_it_was() {
         let (mut seen, now_ns) = (Seen::default(), || clock.load(Ordering::Acquire));
 
         let first_ns = seen.total_ns(&idle, now_ns);
-        let at_most_ns = truth_ns(now_ns());
+        let first_at_most_ns = truth_ns(now_ns());
         let second_ns = seen.total_ns(&idle, now_ns);
+        let second_at_most_ns = truth_ns(now_ns());
         worker.join().unwrap();
 
-        assert!(first_ns <= at_most_ns.max(truth_ns(9)) && first_ns <= second_ns && second_ns <= 6);
+        assert!(first_ns <= first_at_most_ns, "{first_ns}, {first_at_most_ns}");
+        assert!(
+            first_ns <= second_ns && second_ns <= second_at_most_ns,
+            "{first_ns}, {second_ns}, {second_at_most_ns}"
+        );
         assert_eq!(seen.total_ns(&idle, now_ns), 6);
     });
 }

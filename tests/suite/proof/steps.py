@@ -95,7 +95,8 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         id="models",
-        proves="What workers share without a lock is right in every order of their steps that the memory model allows.",
+        proves="Models of what workers share without a lock hold in every order of their steps, the two largest with at most"
+        " 2 and 3 interruptions.",
         command=("cargo", "test", "--locked", "--release", "-p", "engine-models", "--", "--nocapture"),
         minutes=3,
         read=figures.read_models,
