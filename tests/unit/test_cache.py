@@ -586,6 +586,12 @@ def test_a_window_in_which_read_ahead_is_most_of_the_bytes_has_no_verdict_but_wh
     assert "hit ratio unknown" in briefs(tiny, "weak")
 
 
+@pytest.mark.parametrize(("access", "verdict"), [(plan.RandomAccess(), "storage"), (plan.Sequential(), "unknown")])
+def test_random_reads_have_no_read_ahead_to_be_unsure_about(access: plan.Access, verdict: str) -> None:
+    # 50 MiB are read in the window: the 1 MiB in flight is 2 % of them, 8 MiB of read-ahead would be 16 % more.
+    assert half_from_memory(ramp_s=5.5, access=access).cache.verdict == verdict
+
+
 def test_what_is_known_of_the_whole_phase_alone_is_called_so_and_bounds_the_window() -> None:
     def known_of_phase(resident: float) -> Result:
         return half_from_memory(resident=resident, block_backed=False)

@@ -64,6 +64,9 @@ def test_what_nobody_ever_wrote_is_said_once(allocate: str, said: set[str]) -> N
     row = results(events.HOLES, Severity.WARNING, allocate=allocate, job=one_job())["read"]
 
     assert {each.brief for each in row.findings if each.id == "holes"} == said
+    # Any other warning of such a phase is passed on.
+    other = results(events.GROWN_DIRECTORY, Severity.NOTE, allocate=allocate, job=one_job())["read"]
+    assert current_id(events.GROWN_DIRECTORY) in {each.id for each in other.findings}
 
 
 @pytest.mark.parametrize(
