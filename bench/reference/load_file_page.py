@@ -36,7 +36,7 @@ UNIONS: dict[str, Any] = {
 
 TABLES: dict[str, type[msgspec.Struct]] = {
     "The file": load_file.LoadFile,
-    "`[[target]]`": plan.Target,
+    "`[[target]]`": load_file.TargetTable,
     "`[[file_set]]`": plan.FileSet,
     "content": plan.Content,
     "`[[phase]]`": load_file.PhaseTable,

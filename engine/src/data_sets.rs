@@ -3,10 +3,11 @@
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
-use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::{fill_up, joint, lay_out, remove};
-use crate::plan::{Plan, Target};
+use crate::places::local_dir::data_folder::DataFolder;
+use crate::places::local_dir::{fill_up, joint, lay_out, remove};
+use crate::places::{self, Place};
+use crate::plan::Plan;
 use crate::program::stamp_rules::unit_of;
 use crate::warning_id::WarningId;
 
@@ -23,7 +24,7 @@ pub struct DataSets<'a> {
     /// Set by a stop from outside.
     pub stop: &'a AtomicBool,
     /// By target: where its data lies.
-    pub folders: Vec<DataFolder>,
+    pub places: Vec<Box<dyn Place>>,
     /// By file set: its state.
     pub sets: Vec<Arc<FileSetState>>,
     /// Targets whose file systems were filled (step `fill`), by position; the filling goes at the end of the run.
@@ -46,24 +47,24 @@ enum Left {
 }
 
 impl<'a> DataSets<'a> {
-    /// Make and lock the data folders; nothing is laid out yet.
+    /// Open the targets, and lock their data folders; nothing is laid out yet.
     ///
     /// # Errors
     ///
     /// A Plan error for sets that cannot be; a folder that cannot be used.
     pub fn open(plan: &'a Plan, emitter: &'a Emitter, stop: &'a AtomicBool) -> Result<Self> {
-        let open = |target: &Target| DataFolder::open_among(&target.uri, plan.among.as_ref());
-        let folders = plan.targets.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let open = |target| places::open(target, plan.among.as_ref());
+        let mut places = plan.targets.iter().map(open).collect::<Result<Vec<_>>>()?;
         let owner = plan.among.as_ref().map_or("", |among| among.owner.as_str());
         let sets = plan
             .file_sets
             .iter()
             .map(|set| {
-                let folder = &folders[target_position(plan, &set.target)];
-                FileSetState::of_owner(set, folder.root(), plan.seed, owner).map(Arc::new)
+                let place = &places[target_position(plan, &set.target)];
+                place.set(set, plan.seed, owner).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
-        for folder in folders.iter().filter(|folder| !folder.is_locked()) {
+        for folder in places.iter_mut().filter_map(|place| place.data_folder()).filter(|folder| !folder.is_locked()) {
             let text = format!(
                 "{} cannot be locked on this file system: nothing keeps a second run out",
                 folder.path().display()
@@ -73,12 +74,12 @@ impl<'a> DataSets<'a> {
         let left = vec![Left::Nothing; sets.len()];
         let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
         let fillings = Vec::new();
-        Ok(Self { plan, emitter, stop, folders, sets, left, fillings, stamp_units })
+        Ok(Self { plan, emitter, stop, places, sets, left, fillings, stamp_units })
     }
 
-    /// Data folder of the target that holds a file set.
-    pub fn folder_of(&self, set: usize) -> &DataFolder {
-        &self.folders[target_position(self.plan, &self.plan.file_sets[set].target)]
+    /// The target that holds a file set.
+    pub fn place_of(&self, set: usize) -> &dyn Place {
+        &*self.places[target_position(self.plan, &self.plan.file_sets[set].target)]
     }
 
     /// Remove the sets that are not to be kept, and every part of a set, and leave the data folders; a stop does not cut this
@@ -86,7 +87,7 @@ impl<'a> DataSets<'a> {
     pub fn clean_up(mut self) {
         let silent = |_: u64, _: u64, _: &str| {};
         for target in std::mem::take(&mut self.fillings) {
-            let (root, name) = (self.folders[target].root(), fill_up::set_name(&self.plan.targets[target].name));
+            let (root, name) = (self.places[target].root(), fill_up::set_name(&self.plan.targets[target].name));
             match remove::remove(root, &name, &silent, &AtomicBool::new(false)) {
                 // It was not even begun.
                 Err(error) if error.errno() == Some(libc::ENOENT) => {}
@@ -107,8 +108,8 @@ impl<'a> DataSets<'a> {
             }
         }
         self.tidy_up();
-        for folder in self.folders.drain(..) {
-            if let Err(error) = folder.leave() {
+        for place in self.places.drain(..) {
+            if let Err(error) = place.leave() {
                 self.emitter.warn(None, WarningId::DataLeftBehind, error.to_string());
             }
         }
@@ -118,8 +119,8 @@ impl<'a> DataSets<'a> {
     fn tidy_up(&mut self) {
         let plan = self.plan;
         let Some(among) = &plan.among else { return };
-        for target in 0..self.folders.len() {
-            if !self.folders[target].is_last() {
+        for target in 0..self.places.len() {
+            if !self.places[target].data_folder().is_some_and(DataFolder::is_last) {
                 continue;
             }
             let name = &plan.targets[target].name;
@@ -181,16 +182,12 @@ impl<'a> DataSets<'a> {
     pub fn prepare_set(&mut self, set: usize) -> Result<()> {
         let name = self.plan.file_sets[set].name.clone();
         let report = self.emitter.reporter(format!("laying out file set '{name}'"));
-        let folder = self.folder_of(set);
         let state = &self.sets[set];
-        let is_of_another = folder.follows() && !state.is_joint();
-        let prepared =
-            lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
-                // A complete set that was refused stays whose it was; half a set may be one that another engine lays out.
-                if lay_out::is_left(state) || (lay_out::is_half_done(state) && !is_of_another) {
-                    self.left[set] = Left::Half;
-                }
-            })?;
+        let prepared = self.place_of(set).prepare(state, self.plan.reserve_bytes, &report, self.stop);
+        if prepared.is_err() && self.place_of(set).is_half_prepared(state) {
+            self.left[set] = Left::Half;
+        }
+        let prepared = prepared?;
         if !prepared.reused {
             self.left[set] = Left::Whole;
         }
@@ -215,7 +212,7 @@ impl<'a> DataSets<'a> {
     pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
         let report = self.emitter.reporter(format!("filling target '{target}'"));
         let position = target_position(self.plan, target);
-        let folder = &self.folders[position];
+        let folder = self.places[position].data_folder().expect("checked before the run");
         self.fillings.push(position);
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
         fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)
@@ -229,16 +226,11 @@ impl<'a> DataSets<'a> {
         self.sets[set].set_generations(None);
         let state = &self.sets[set];
         let stop = stop.unwrap_or(&never);
-        let removed = if state.is_joint() {
-            joint::remove_files(state, &report, stop)
-        } else {
-            remove::remove(state.root(), &state.set().path, &report, stop)
-        };
-        let removed = removed.inspect_err(|_| {
-            if lay_out::is_half_done(state) {
-                self.left[set] = Left::Half;
-            }
-        })?;
+        let removed = self.place_of(set).remove(state, &report, stop);
+        if removed.is_err() && self.place_of(set).is_half_removed(state) {
+            self.left[set] = Left::Half;
+        }
+        let removed = removed?;
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());

@@ -37,6 +37,7 @@ pub mod memory;
 pub mod observe;
 pub mod pace;
 pub mod phase;
+pub mod places;
 pub mod plan;
 pub mod prior_state;
 pub mod process;
@@ -48,6 +49,7 @@ pub mod stalls;
 pub mod stats;
 pub mod steps;
 pub mod sys;
+pub mod units;
 pub mod warning_id;
 pub mod worker;
 

@@ -8,7 +8,6 @@
 
 use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
-use crate::files::free_space::bytes_text;
 use crate::observe::cgroup::memory_left_bytes;
 use crate::plan::{FileSet, Job, Phase, Plan};
 use crate::program::op::Program;
@@ -16,6 +15,7 @@ use crate::program::op_rules::Names;
 use crate::program::stamp_rules::unit_of;
 use crate::stats::{SeriesStats, SlotStats};
 use crate::sys::limits::limit_of;
+use crate::units::bytes_text;
 use std::fs;
 
 const PAGE_BYTES: u64 = 4096;

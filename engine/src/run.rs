@@ -8,8 +8,8 @@ use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::memory;
+use crate::observe::HostObserver;
 use crate::observe::cache::Residency;
-use crate::observe::{HostObserver, is_in_memory};
 use crate::phase;
 use crate::phase::rates;
 use crate::phase::rates::Rates;
@@ -19,6 +19,7 @@ use crate::plan::{Job, Phase, Plan, limits};
 use crate::prior_state::PriorState;
 use crate::program::backend_rules::store_of;
 use crate::program::compile::compile;
+use crate::program::device_rules;
 use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
@@ -113,13 +114,16 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         if !plan.targets.iter().any(|target| target.name == set.target) {
             return Err(EngineError::Plan(format!("file set '{}': there is no target '{}'", set.name, set.target)));
         }
+        device_rules::check_set(plan, set)?;
     }
     plan.phases
         .iter()
         .map(|phase| {
             steps::check(phase, plan)?;
+            device_rules::check_steps(plan, phase)?;
             let program = |job: &Job| {
                 let program = compile(job, phase, &plan.file_sets)?;
+                device_rules::check_job(plan, job, &program)?;
                 Ok(Program { store: store_of(job, &program.sets, plan)?, ..program })
             };
             phase.jobs.iter().map(|job| program(job).map_err(|error| in_its_place(error, phase, job))).collect()
@@ -194,7 +198,7 @@ impl<'a> Run<'a> {
             programs.iter().flat_map(|program| program.opened.iter().map(|opened| opened.set)).collect();
         sets.sort_unstable();
         sets.dedup();
-        sets.retain(|&set| !is_in_memory(self.data.folder_of(set).as_fd()));
+        sets.retain(|&set| !self.data.place_of(set).is_in_memory());
         sets
     }
 

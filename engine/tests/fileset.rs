@@ -3,11 +3,12 @@
 use assay_engine::backend::uri::uri_of;
 use assay_engine::content::fill::ContentFill;
 use assay_engine::error::{EngineError, Result};
-use assay_engine::files::data_folder::DataFolder;
 use assay_engine::files::fileset::FileSetState;
-use assay_engine::files::lay_out::{PreparedSet, prepare};
-use assay_engine::files::mark::{Mark, State};
-use assay_engine::files::remove::{Removed, remove};
+use assay_engine::places::local_dir::data_folder::DataFolder;
+use assay_engine::places::local_dir::lay_out::prepare;
+use assay_engine::places::local_dir::mark::{Mark, State};
+use assay_engine::places::local_dir::remove::remove;
+use assay_engine::places::{self, PreparedSet, Removed};
 use assay_engine::plan::{Allocate, Distribution, FileSet, Layout, Reuse};
 use assay_engine::steps::cache;
 use std::ffi::CString;
@@ -780,7 +781,7 @@ fn nothing_of_a_prepared_set_is_dirty() {
     }
 
     assert_eq!((0..500).map(|index| resident_pages(&state.path_of(index))).sum::<u64>(), 0);
-    cache::sync_target(&place.target).unwrap();
+    places::Place::sync(&place.target).unwrap();
 }
 
 /// Pages that hold so many bytes of a file.

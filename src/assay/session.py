@@ -21,8 +21,10 @@ from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.progress_line import StatusLines
 from assay.loads import impossible
 from assay.running import waiting
+from assay.running.destroying import NOTHING as NOTHING_DESTROYED
+from assay.running.destroying import DestroyAsked, destroyable
 from assay.running.quiet import check_alone, wait_for_rest
-from assay.targets import check_room, directories, laid_out
+from assay.targets import check_room, laid_out, places
 from assay.tools import registry
 from assay.units import parse_seconds
 
@@ -50,6 +52,7 @@ class Session:
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
         clients: "ClientsAsked | None" = None,
+        destroy: DestroyAsked = NOTHING_DESTROYED,
     ) -> None:
         """Begin.
 
@@ -66,6 +69,7 @@ class Session:
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes to standard
                 error.
             clients: Who measures; None: this machine alone.
+            destroy: Block devices whose data may be destroyed.
 
         Raises:
             InputError: a run has their name for its id, two things would go to standard output, clients would measure where
@@ -83,6 +87,7 @@ class Session:
         self._remarks = remarks
         self._live_json = live_json
         self._clients = clients
+        self._destroy = destroy
         self._connection: Connection | None = None
         if clients is not None:
             check_action("measuring with clients")
@@ -136,6 +141,10 @@ class Session:
         check_room(laid_out(plan), reserve_bytes=plan.reserve_bytes, cure=tool.room_cure if tool else "use less")
         if self._live_json is not None:
             line_sink(self._live_json)
+        with destroyable(plan, self._destroy, has_clients=self._clients is not None) as permitted:
+            return self._carry_out(permitted, source_text, facts, has_outputs=has_outputs)
+
+    def _carry_out(self, plan: "Plan", source_text: str | None, facts: "Sequence[Fact]", *, has_outputs: bool) -> int:
         from assay.execution import Execution  # noqa: PLC0415 - nothing is refused from here on
 
         execution = Execution(
@@ -167,9 +176,7 @@ class Session:
     def _wait(self, plan: "Plan", most_s: float) -> None:
         lines = StatusLines(sys.stderr)
         with contextlib.closing(lines):
-            wait_for_rest(
-                directories(plan).values(), most_s, lines.write_line, _ignore if self._quiet else lines.progress
-            )
+            wait_for_rest(places(plan).values(), most_s, lines.write_line, _ignore if self._quiet else lines.progress)
 
 
 def _ignore(_: str) -> None:

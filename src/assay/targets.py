@@ -1,8 +1,7 @@
 """Locate a target and Assay's folder in it, and check for room.
 
-A target's address is a URI. `file:///absolute/directory` is the only scheme with a directory of this machine: it is
-percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. The engine defines the other
-schemes.
+A target's address is a URI: `file:///absolute/directory`, percent-encoded UTF-8 (RFC 8089), or `block:/dev/name`, encoded
+likewise; decoded here as in `engine/src/backend/uri.rs`.
 """
 
 import contextlib
@@ -38,6 +37,8 @@ _LARGEST_MARK_BYTES = 1 << 20
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCHEME = "file://"
+BLOCK: Final = "block:"
+"""How the name of a block device begins, where a directory could be meant."""
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -57,14 +58,26 @@ def directory_of(target: Target) -> Path | None:
     """
     if not target.uri.startswith(_SCHEME):
         return None
-    path = target.uri.removeprefix(_SCHEME).removeprefix("localhost")
+    return _decoded(target.uri, target.uri.removeprefix(_SCHEME).removeprefix("localhost"))
+
+
+def device_of(target: Target) -> Path | None:
+    """Give the block device of a target; None where its address names none.
+
+    Raises:
+        PlanError: the address means a block device, and none can have that name.
+    """
+    return _decoded(target.uri, target.uri.removeprefix(BLOCK)) if target.uri.startswith(BLOCK) else None
+
+
+def _decoded(uri: str, path: str) -> Path:
     if not path.startswith("/"):
-        raise PlanError(f"target '{target.uri}' has no absolute path; write file:///absolute/directory")
+        raise PlanError(f"target '{uri}' has no absolute path; write file:///absolute/directory or block:/dev/name")
     if _BROKEN_CODE.search(path):
-        raise PlanError(f"target '{target.uri}' has a '%' that no two hex digits follow")
+        raise PlanError(f"target '{uri}' has a '%' that no two hex digits follow")
     decoded = unquote_to_bytes(path)
     if b"\0" in decoded:
-        raise PlanError(f"target '{target.uri}' holds a NUL, which no path can")
+        raise PlanError(f"target '{uri}' holds a NUL, which no path can")
     return Path(os.fsdecode(decoded))
 
 
@@ -72,6 +85,12 @@ def directories(plan: Plan) -> dict[str, Path]:
     """Directory of each target that has one, by the target's name; raises PlanError as `directory_of` does."""
     found = ((target.name, directory_of(target)) for target in plan.targets)
     return {name: directory for name, directory in found if directory is not None}
+
+
+def places(plan: Plan) -> dict[str, Path]:
+    """Directory or block device of each target that has one, by its name; raises PlanError as `directory_of` does."""
+    devices = ((target.name, device_of(target)) for target in plan.targets)
+    return directories(plan) | {name: device for name, device in devices if device is not None}
 
 
 def set_folder(plan: Plan, file_set: FileSet) -> Path:
@@ -108,7 +127,7 @@ def check_directory(directory: Path | str) -> Path:
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
     if _are_remote.get():
-        return _named(Path(directory))
+        return named(Path(directory))
     try:
         resolved = Path(directory).resolve(strict=True)
         is_directory = resolved.is_dir()
@@ -124,13 +143,19 @@ def check_directory(directory: Path | str) -> Path:
         reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
         raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
     if not is_directory:
-        raise InputError(f"{directory} is not a directory; give the directory that holds it")
-    if not _is_text(resolved):
+        raise InputError(f"{directory} is {_what_to_give(resolved)}")
+    if not is_text(resolved):
         raise InputError(
             f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
             "reach it by another name, such as a bind mount"
         )
     return _on_storage(resolved)
+
+
+def _what_to_give(path: Path) -> str:
+    if path.is_block_device():
+        return f"a block device; to measure it without a file system write {BLOCK}{path}"
+    return "not a directory; give the directory that holds it"
 
 
 def _on_storage(directory: Path) -> Path:
@@ -145,18 +170,24 @@ def _mount_of(directory: Path) -> Mount | None:
     return find(mounts_of(tree), directory, mount_id(tree, directory))
 
 
-def _named(directory: Path) -> Path:
+def are_remote() -> bool:
+    """Whether directories are those of other machines."""
+    return _are_remote.get()
+
+
+def named(directory: Path) -> Path:
     """Take a directory of other machines by its name; raises InputError."""
     if not directory.is_absolute() or ".." in directory.parts:
         raise InputError(
             f"{directory}: with several clients a directory is named from the root on and without '..', such as /mnt/scratch"
         )
-    if not _is_text(directory):
+    if not is_text(directory):
         raise InputError(f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is")
     return directory
 
 
-def _is_text(path: Path) -> bool:
+def is_text(path: Path) -> bool:
+    """Whether a name can be written down as UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -19,16 +19,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.campaign import device_uses
-from assay.campaign import free_device as free
 from assay.campaign.campaign_file import parse
 from assay.campaign.design import design
-from assay.campaign.device_identity import block_node
-from assay.campaign.free_device import free_device
-from assay.campaign.held_device import held
 from assay.campaign.journal import CampaignBegun
 from assay.campaign.mounted_file_system import WIPE
 from assay.confinement import ONLY_IN
+from assay.devices import device_uses
+from assay.devices import free_device as free
+from assay.devices.device_identity import block_node
+from assay.devices.free_device import free_device
+from assay.devices.held_device import held
 from assay.errors import InputError
 from e2e.command import COMMAND, NOBODY, Assay
 from e2e.processes import WAIT_S

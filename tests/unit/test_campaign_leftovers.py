@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assay.campaign import device_identity, recorded_process, schedulers
+from assay.campaign import recorded_process, schedulers
 from assay.campaign.campaign_file import parse
 from assay.campaign.design import design
 from assay.campaign.journal import (
@@ -30,6 +30,7 @@ from assay.campaign.journal import (
 )
 from assay.campaign.leftovers import take_away
 from assay.campaign.recorded_process import ProcessIdentity, found, started
+from assay.devices import device_identity
 from assay.errors import InputError, RunError
 
 FILE = """

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.campaign import device_uses
-from assay.campaign.device_identity import DeviceIdentity, LoopStatus, node_of
-from assay.campaign.device_uses import BlockMap, uses
+from assay.devices import device_uses
+from assay.devices.device_identity import DeviceIdentity, LoopStatus, node_of
+from assay.devices.device_uses import BlockMap, uses
 from unit.host_trees import FakeMachine
 
 # No device of any machine has such a number (Linux, admin-guide/devices.txt: 234 to 254 are handed out, 240 locally).

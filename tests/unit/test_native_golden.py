@@ -103,7 +103,9 @@ def test_every_field_of_the_plan_can_be_given_another_value_than_its_default() -
     of_tools = {("Origin", "counts"), ("Origin", "files"), ("Plan", "user"), ("Phase", "gate")}
     # A Plan is shared out when it is known who takes part.
     of_sets = {("Plan", "among")}
-    assert fields - changed == of_load_files | of_tools | of_sets
+    # What may be destroyed is said on the command line alone.
+    of_command_lines = {("Target", "destroy_data"), ("Target", "device")}
+    assert fields - changed == of_load_files | of_tools | of_sets | of_command_lines
 
 
 def _is_enum(kind: object) -> bool:

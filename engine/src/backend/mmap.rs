@@ -12,9 +12,8 @@ use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
 use crate::sys::posix;
 use std::io;
-use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
 
 /// Mappings of a worker's files.
 #[derive(Debug)]
@@ -98,17 +97,15 @@ impl Backend for Mmap {
 
 impl Map {
     fn new(fd: RawFd) -> io::Result<Self> {
-        let mut attributes = MaybeUninit::<libc::stat>::zeroed();
-        // SAFETY: `attributes` has room for the answer, and zero is a valid value where the call fails.
-        let (failed, attributes) = unsafe { (libc::fstat(fd, attributes.as_mut_ptr()) < 0, attributes.assume_init()) };
+        // SAFETY: the descriptor is open as long as this function runs.
+        let bytes = posix::length_of(unsafe { BorrowedFd::borrow_raw(fd) })? as usize;
         // SAFETY: no memory is passed.
         let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-        if failed || flags < 0 {
+        if flags < 0 {
             return Err(io::Error::last_os_error());
         }
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
         let protection = if writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        let bytes = attributes.st_size as usize;
         let mut map = Self { fd, address: std::ptr::null_mut(), bytes, protection, lost: None };
         if bytes > 0 {
             // SAFETY: a new mapping at an address of the kernel's choice.

@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// What a target's URI begins with: one for each store.
+/// What a target's URI begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// `file://`: directories of this machine.
     File,
+    /// `block:`: block devices of this machine.
+    Block,
     /// `null://`: nothing (`null.rs`).
     #[cfg(test)]
     Null,
@@ -23,21 +25,27 @@ impl Scheme {
     /// A Plan error where this engine has no such store, and for what is no path.
     pub fn of(uri: &str) -> Result<(Self, PathBuf)> {
         let unfit = |why: &str| EngineError::Plan(format!("target '{uri}' {why}"));
-        let (scheme, rest) = match uri.split_once("://") {
-            Some(("file", rest)) => (Self::File, rest),
+        let (scheme, rest) = match (uri.strip_prefix("block:"), uri.split_once("://")) {
+            (Some(rest), _) => (Self::Block, rest),
+            (None, Some(("file", rest))) => (Self::File, rest.strip_prefix("localhost").unwrap_or(rest)),
             #[cfg(test)]
-            Some(("null", rest)) => (Self::Null, rest),
-            _ => return Err(unfit("is not a directory: this engine takes file:///absolute/directory")),
+            (None, Some(("null", rest))) => (Self::Null, rest),
+            _ => return Err(unfit("is none: this engine takes file:///absolute/directory and block:/dev/name")),
         };
-        let path = rest.strip_prefix("localhost").unwrap_or(rest);
+        let path = rest;
         if !path.starts_with('/') {
-            return Err(unfit("has no absolute path; write file:///absolute/directory"));
+            return Err(unfit("has no absolute path; write file:///absolute/directory or block:/dev/name"));
         }
         let bytes = decode_percent(path.as_bytes()).ok_or_else(|| unfit("has a '%' that no two hex digits follow"))?;
         if bytes.contains(&0) {
             return Err(unfit("holds a NUL, which no path can"));
         }
         Ok((scheme, PathBuf::from(OsString::from_vec(bytes))))
+    }
+
+    /// The store that it is reached by: a device's node is a file of the kernel's like others.
+    pub fn store(self) -> Self {
+        if self == Self::Block { Self::File } else { self }
     }
 }
 
@@ -73,13 +81,20 @@ mod tests {
 
         assert_eq!(directory("file:///mnt/My%20Data%C3%A9"), (Scheme::File, PathBuf::from("/mnt/My Dataé")));
         assert_eq!(directory("file://localhost/mnt"), (Scheme::File, PathBuf::from("/mnt")));
+        assert_eq!(directory("block:/dev/disk/by-id/a%20b"), (Scheme::Block, PathBuf::from("/dev/disk/by-id/a b")));
     }
 
     #[test]
     fn other_targets_are_plan_errors() {
-        for uri in
-            ["/mnt", "nfs://server/export", "file://server/export", "file://relative", "file:///a%2", "file:///%00"]
-        {
+        for uri in [
+            "/mnt",
+            "nfs://server/export",
+            "block:sda",
+            "file://server/export",
+            "file://relative",
+            "file:///a%2",
+            "file:///%00",
+        ] {
             assert!(matches!(Scheme::of(uri), Err(EngineError::Plan(_))), "{uri}");
         }
     }

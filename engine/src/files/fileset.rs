@@ -42,6 +42,8 @@ pub struct FileSetState {
     own_seed: u64,
     root: Arc<Root>,
     folder: PathBuf,
+    /// Whether its one file is a block device, which lies in no folder of the set's.
+    is_device: bool,
     files: NumberedName,
     directories: NumberedName,
     spread: Spread,
@@ -76,6 +78,7 @@ impl FileSetState {
             own_seed: set.name.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte))),
             root: Arc::clone(root),
             folder: root.path().join(folder_name(set)?),
+            is_device: false,
             files: names_of(set, owner)?,
             owner: owner.to_owned(),
             directories: NumberedName::of_directories(spread.width()),
@@ -94,6 +97,21 @@ impl FileSetState {
             return Err(EngineError::Plan(format!("file set '{}': {why}; make the tree less deep", set.name)));
         }
         Ok(state)
+    }
+
+    /// A set whose one file is the block device `name` in `root`.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for rules that cannot be followed.
+    pub fn on_device(set: &FileSet, root: &Arc<Root>, seed: u64, name: &str) -> Result<Self> {
+        let state = Self::new(&FileSet { file_name: name.to_owned(), ..set.clone() }, root, seed)?;
+        Ok(Self { folder: root.path().to_owned(), is_device: true, ..state })
+    }
+
+    /// Whether its one file is a block device: it is there whatever is done, and has no name that could be given or taken.
+    pub fn is_device(&self) -> bool {
+        self.is_device
     }
 
     /// The set as in the Plan.
@@ -130,8 +148,11 @@ impl FileSetState {
     ///
     /// # Errors
     ///
-    /// As open(2); ELOOP for a symbolic link.
+    /// As open(2); ELOOP for a symbolic link, ENOTDIR for a set that is a device.
     pub fn open_folder(&self) -> io::Result<OwnedFd> {
+        if self.is_device {
+            return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
+        }
         self.root.open(&self.folder_name(), libc::O_RDONLY | libc::O_DIRECTORY, 0)
     }
 

@@ -12,6 +12,7 @@ use crate::sys::residency;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 /// Pages of some files.
@@ -41,8 +42,16 @@ struct Pages {
     dirty: u64,
 }
 
-/// A file to be looked at: its name for messages, and how [`quietly`] has opened it.
-pub type Looked = (PathBuf, io::Result<File>);
+/// A file to be looked at.
+#[derive(Debug)]
+pub struct Looked {
+    /// Its name for messages.
+    pub path: PathBuf,
+    /// How [`quietly`] has opened it.
+    pub file: io::Result<File>,
+    /// Of a block device: how many of its bytes, from the first on.
+    pub device_bytes: Option<u64>,
+}
 
 /// Look at some files, which are read by nobody for it. Those that are missing or not regular are passed over.
 ///
@@ -89,19 +98,21 @@ pub(super) fn cachestat_answers() -> io::Result<()> {
 
 fn residency_by(mut method: Method, files: &mut dyn Iterator<Item = Looked>) -> io::Result<Residency> {
     let mut sum = Residency { files_sampled: 0, pages: 0, resident_pages: 0, dirty_pages: 0, method: "" };
-    for (path, opened) in files {
+    for Looked { path, file: opened, device_bytes } in files {
         let about = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened.map_err(about)?,
         };
         let facts = file.metadata().map_err(about)?;
-        if !facts.is_file() {
-            continue;
-        }
-        let pages = count(&file, facts.len(), &mut method).map_err(about)?;
+        let bytes = match device_bytes {
+            Some(bytes) if facts.file_type().is_block_device() => bytes,
+            None if facts.is_file() => facts.len(),
+            _ => continue,
+        };
+        let pages = count(&file, bytes, &mut method).map_err(about)?;
         sum.files_sampled += 1;
-        sum.pages += facts.len().div_ceil(page_bytes());
+        sum.pages += bytes.div_ceil(page_bytes());
         sum.resident_pages += pages.resident;
         sum.dirty_pages += pages.dirty;
     }
@@ -174,11 +185,11 @@ mod tests {
     const TRIES: u32 = 10;
 
     fn looked(path: PathBuf) -> Looked {
-        let opened = quietly(|flags| {
+        let file = quietly(|flags| {
             let access = flags & !libc::O_ACCMODE;
             File::options().read(true).custom_flags(access).open(&path)
         });
-        (path, opened)
+        Looked { path, file, device_bytes: None }
     }
 
     fn written_file(folder: &Path) -> (File, PathBuf) {

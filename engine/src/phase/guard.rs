@@ -4,8 +4,8 @@
 
 use super::jobs::ReadyJob;
 use crate::error::{EngineError, Result};
-use crate::files::growth::Growth;
 use crate::job::JobShared;
+use crate::places::local_dir::growth::Growth;
 use crate::stalls::LOOK_NS;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

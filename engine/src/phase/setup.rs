@@ -74,7 +74,7 @@ impl Setup {
     /// Be that worker, on the thread or in the process that calls.
     pub fn live(self, reporter: Reporter) {
         match self.shared.program.store {
-            Scheme::File => self.live_on_kernel(reporter),
+            Scheme::File | Scheme::Block => self.live_on_kernel(reporter),
             #[cfg(test)]
             Scheme::Null => {
                 let (clock, depth, bytes) = (self.clock, self.queue_depth, self.shared.program.buffer_bytes);

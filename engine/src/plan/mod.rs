@@ -135,6 +135,12 @@ pub struct Untranslated {
 pub struct Target {
     /// Name that file sets refer to.
     pub name: String,
-    /// `file:///absolute/dir`, later `block:/dev/x`, `nfs://`, `smb://`, `s3://`.
+    /// `file:///absolute/dir` or `block:/dev/x`.
     pub uri: String,
+    /// Whether what is on a block device may be overwritten; without it nothing is written there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub destroy_data: bool,
+    /// Number of the block device that the user meant, `major:minor`; empty: whichever the name leads to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub device: String,
 }

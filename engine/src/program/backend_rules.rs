@@ -189,7 +189,8 @@ fn check_append(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Resul
 /// A Plan error for sets in several stores, and for a target that no store is behind.
 pub fn store_of(job: &Job, sets: &[usize], plan: &Plan) -> Result<Scheme> {
     let target = |&set: &usize| plan.targets.iter().find(|target| target.name == plan.file_sets[set].target);
-    let mut stores = sets.iter().filter_map(target).map(|target| Scheme::of(&target.uri).map(|(store, _)| store));
+    let mut stores =
+        sets.iter().filter_map(target).map(|target| Scheme::of(&target.uri).map(|(scheme, _)| scheme.store()));
     let first = stores.next().unwrap_or(Ok(Scheme::File))?;
     for store in stores {
         if store? != first {

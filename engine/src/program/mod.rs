@@ -4,6 +4,7 @@ pub mod actions;
 pub mod backend_rules;
 pub mod command;
 pub mod compile;
+pub mod device_rules;
 pub mod file_rules;
 pub mod lines;
 pub mod op;

@@ -4,13 +4,12 @@
 //! beyond this machine is touched.
 
 use crate::error::{EngineError, Result};
-use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::free_space::bytes_text;
 use crate::files::names::PathBuffer;
-use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
-use crate::observe::cache::{Residency, quietly, residency};
+use crate::observe::cache::{Looked, Residency, quietly, residency};
+use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::sys::posix;
+use crate::units::bytes_text;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -43,7 +42,7 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
     }
     let group = WorkGroup::new(stop);
     let forget = |file: &File, _: &mut [u8]| {
-        let bytes = file.metadata()?.len();
+        let bytes = bytes_of(state, file)?;
         if !has_many {
             // A flush cannot be broken off: it is left little to do.
             for at in (0..bytes).step_by(FLUSH_BYTES) {
@@ -62,6 +61,11 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
     Ok(seen.text(if has_many { "syncfs, then POSIX_FADV_DONTNEED on" } else { "fsync and POSIX_FADV_DONTNEED on" }))
 }
 
+/// Bytes of a file of a set, however it has grown; of a device those that are the set's.
+fn bytes_of(state: &FileSetState, file: &File) -> io::Result<u64> {
+    if state.is_device() { Ok(state.size_of(0)) } else { Ok(file.metadata()?.len()) }
+}
+
 /// Look at how much of a set is in the page cache, by a sample of its files.
 ///
 /// # Errors
@@ -71,9 +75,12 @@ pub fn residency_of(state: &FileSetState) -> io::Result<Residency> {
     let existing = state.existing();
     let files = existing.end - existing.start;
     let sampled = files.min(RESIDENCY_FILES);
-    let mut looked = (0..sampled)
-        .filter_map(|i| state.index_at(existing.start + i * files / sampled))
-        .map(|index| (state.path_of(index), quietly(|flags| state.open_file(index, flags))));
+    let mut looked =
+        (0..sampled).filter_map(|i| state.index_at(existing.start + i * files / sampled)).map(|index| Looked {
+            path: state.path_of(index),
+            device_bytes: state.is_device().then(|| state.size_of(index)),
+            file: quietly(|flags| state.open_file(index, flags)),
+        });
     residency(&mut looked)
 }
 
@@ -97,7 +104,7 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
     };
     let (group, progress) = (WorkGroup::new(stop), Progress::new(report, total, "bytes"));
     let read = |file: &File, buffer: &mut [u8]| {
-        let end = part(file.metadata()?.len());
+        let end = part(bytes_of(state, file)?);
         let mut at = 0;
         if share < 1.0 {
             // Read-ahead would warm more than was asked for.
@@ -131,15 +138,6 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
 pub fn drop_caches() -> io::Result<()> {
     posix::sync_all();
     std::fs::write("/proc/sys/vm/drop_caches", "3")
-}
-
-/// Write everything dirty of the target's file system.
-///
-/// # Errors
-///
-/// Data could not be written.
-pub fn sync_target(target: &DataFolder) -> Result<()> {
-    posix::sync_file_system(target.as_fd()).map_err(|error| EngineError::io("sync", target.path(), error))
 }
 
 /// How waiting for write-back ended.

@@ -12,10 +12,11 @@ use crate::error::{EngineError, Result};
 use crate::events::Ceiling;
 use crate::observe::cache;
 use crate::observe::cgroup::memory_limit_bytes;
-use crate::sys::syscall;
+use crate::sys::{posix, syscall};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -168,7 +169,7 @@ fn clock_read() -> Result<()> {
 /// One ceiling for each block size that fits; none where the file does not stay in the page cache.
 fn cached_preads(meter: &Meter, file: &File, path: &Path, file_bytes: u64) -> Result<Vec<Ceiling>> {
     let failed = |source| EngineError::io("read", path, source);
-    let span_bytes = file.metadata().map_err(failed)?.len().min(file_bytes).min(PREAD_SPAN_BYTES);
+    let span_bytes = posix::length_of(file.as_fd()).map_err(failed)?.min(file_bytes).min(PREAD_SPAN_BYTES);
     let mut buffer = vec![0u8; MIB];
     read_through(meter, file, span_bytes, &mut buffer, path)?;
     let mut ceilings = Vec::new();

@@ -126,8 +126,8 @@ fn carry_out_one(run: &mut DataSets, phase_index: u32, step: &Step) -> Result<Do
             Err(error) => (false, format!("/proc/sys/vm/drop_caches: {error}; root can drop the caches")),
         }),
         Step::Sync {} => {
-            for folder in &run.folders {
-                cache::sync_target(folder)?;
+            for place in &run.places {
+                place.sync()?;
             }
             Ok((true, String::new()))
         }

@@ -8,7 +8,7 @@ use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
-use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
+use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -134,9 +134,9 @@ fn read_full(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> 
 mod tests {
     use super::*;
     use crate::events::CorruptionKind;
-    use crate::files::data_folder::DataFolder;
     use crate::files::fileset::tests::set;
-    use crate::files::lay_out;
+    use crate::places::local_dir::data_folder::DataFolder;
+    use crate::places::local_dir::lay_out;
     use crate::plan::{Content, Layout};
 
     fn laid_out(folder: &std::path::Path) -> (DataFolder, FileSetState) {

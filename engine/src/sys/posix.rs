@@ -240,6 +240,17 @@ pub fn direct_alignment(file: BorrowedFd<'_>) -> u64 {
     u64::from(answer.stx_dio_offset_align)
 }
 
+/// Bytes of an open file, or of an open block device, whose attributes do not tell.
+pub fn length_of(file: BorrowedFd<'_>) -> io::Result<u64> {
+    let facts = fstat(file)?;
+    if facts.st_mode & libc::S_IFMT != libc::S_IFBLK {
+        return Ok(facts.st_size as u64);
+    }
+    // SAFETY: no memory is passed. Nobody reads or writes a device at its position.
+    let end = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_END) };
+    if end < 0 { Err(io::Error::last_os_error()) } else { Ok(end as u64) }
+}
+
 /// A number of this system, `_SC_...`.
 pub fn system_number(name: libc::c_int) -> u64 {
     // SAFETY: sysconf takes no pointers.

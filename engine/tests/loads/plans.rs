@@ -27,7 +27,7 @@ pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
         sample_interval_s: 0.1,
         accept: Vec::new(),
         reserve_bytes: 0,
-        targets: vec![Target { name: "here".to_owned(), uri }],
+        targets: vec![Target { name: "here".to_owned(), uri, destroy_data: false, device: String::new() }],
         phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
         file_sets: vec![set],
         user: None,

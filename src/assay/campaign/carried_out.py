@@ -22,9 +22,6 @@ from assay.bundle.remarks import change_remarks, changed
 from assay.campaign import loop_image
 from assay.campaign.campaign_file import Campaign
 from assay.campaign.design import CampaignCell, CampaignSlot, Design, design
-from assay.campaign.device_identity import BlockNode, block_node
-from assay.campaign.free_device import free_device
-from assay.campaign.held_device import HeldDevice, held
 from assay.campaign.journal import (
     SCHEMA,
     CampaignBegun,
@@ -51,7 +48,10 @@ from assay.campaign.mounted_file_system import (
 from assay.campaign.one_measurement import measure, tags_of, words_for, write_input
 from assay.campaign.recorded_process import ProcessIdentity
 from assay.campaign.schedulers import scheduler_file, schedulers_of, set_scheduler
-from assay.campaign.system_commands import need_commands
+from assay.devices.device_identity import BlockNode, block_node
+from assay.devices.free_device import free_device
+from assay.devices.held_device import HeldDevice, held
+from assay.devices.system_commands import need_commands
 from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError, RunError
 from assay.running.stopping import Stops
 from assay.units import format_bytes

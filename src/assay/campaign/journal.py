@@ -23,7 +23,7 @@ from assay.bundle.inside import is_plain
 from assay.bundle.user_key import safe_user_key, user_key
 from assay.campaign.campaign_file import Campaign, is_name
 from assay.campaign.design import Design
-from assay.campaign.device_identity import DeviceIdentity
+from assay.devices.device_identity import DeviceIdentity
 from assay.errors import BundleError, InputError, RunError
 from assay.own_files import open_own_folder
 

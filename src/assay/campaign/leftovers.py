@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from assay.campaign import loop_image
-from assay.campaign.device_identity import BlockNode, block_node, boot_id, node_of, node_path
 from assay.campaign.journal import (
     FileSystemNamed,
     ImageMade,
@@ -27,6 +26,7 @@ from assay.campaign.loop_image import LoopFolder
 from assay.campaign.mounted_file_system import mounts_on, unmount
 from assay.campaign.recorded_process import ProcessIdentity, found
 from assay.campaign.schedulers import scheduler_file, scheduler_of, set_scheduler
+from assay.devices.device_identity import BlockNode, block_node, boot_id, node_of, node_path
 from assay.errors import InputError, RunError
 from assay.host.block import name_of_number, name_of_path
 from assay.host.mounts import Mount

@@ -17,9 +17,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from assay.campaign.campaign_file import LoopFile
-from assay.campaign.device_identity import loop_status, node_path
 from assay.campaign.journal import ImageMade, ImageNamed, Journal
-from assay.campaign.system_commands import carry_out
+from assay.devices.device_identity import loop_status, node_path
+from assay.devices.system_commands import carry_out
 from assay.errors import InputError, RunError, reason_of
 from assay.host.reading import SystemTree
 from assay.own_files import open_safe_folder

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from assay.campaign.design import CampaignCell
-from assay.campaign.held_device import HeldDevice
 from assay.campaign.journal import MOUNT_POINT, Effective, Journal
 from assay.campaign.mkfs_options import MkfsOption, mkfs_options, not_taken, with_extended, words_of
 from assay.campaign.schedulers import scheduler_of
-from assay.campaign.system_commands import carry_out
+from assay.devices.held_device import HeldDevice
+from assay.devices.system_commands import carry_out
 from assay.errors import InputError, RunError
 from assay.host.block import name_of_path
 from assay.host.mounts import Mount, mounts_of

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from assay.campaign.device_identity import boot_id
+from assay.devices.device_identity import boot_id
 from assay.errors import RunError
 
 _HELD: Final = ("/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh")

@@ -6,6 +6,7 @@ import typer
 
 from assay.cli.clients import with_clients
 from assay.cli.options import (
+    DestroyData,
     Device,
     Directory,
     Expect,
@@ -15,6 +16,7 @@ from assay.cli.options import (
     Name,
     NoReport,
     Note,
+    Over,
     Quiet,
     Repeat,
     RequireTrust,
@@ -145,6 +147,8 @@ def measure(
     require_trust: RequireTrust = None,
     expect: Expect = None,
     wait_quiet: WaitQuiet = None,
+    destroy_data: DestroyData = None,
+    over: Over = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Measure one load without a load file [default: sequential 4 KiB reads]."""
@@ -153,12 +157,22 @@ def measure(
     from assay import config
     from assay.bundle.remarks import remarks
     from assay.loads import native
-    from assay.loads.simple_load import simple_load
+    from assay.loads.simple_load import of_device, simple_load
     from assay.loads.simple_text import SOURCE, load_text
+    from assay.places import check_place
+    from assay.running.destroying import DestroyAsked
     from assay.running.users import as_user
     from assay.session import Session
-    from assay.targets import check_directory
+    from assay.targets import BLOCK
 
+    destroy = DestroyAsked(devices=tuple(destroy_data or ()), over=tuple(over or ()))
+    place = (
+        Path(directory)
+        if as_toml and not directory.startswith(BLOCK)
+        else check_place(directory, destroy=destroy.devices)
+    )
+    if not isinstance(place, Path):
+        size, files = of_device(place, size=size, files=files, verify=verify)
     text = load_text(
         simple_load(
             read=read,
@@ -188,7 +202,6 @@ def measure(
             verify=verify,
         )
     )
-    place = Path(directory) if as_toml else check_directory(directory)
     plan = native.parse(text, SOURCE, directory=place, settings={}, repeat=repeat)
     facts = (*given(link, device), *expected(expect, plan))
     if as_toml:
@@ -205,5 +218,6 @@ def measure(
         require_trust=require_trust,
         wait_quiet=wait_quiet,
         clients=clients,
+        destroy=destroy,
     )
     raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=facts))

@@ -79,6 +79,22 @@ class TrustAsked(enum.StrEnum):
     YES = "yes"
 
 
+DestroyData = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--destroy-data",
+        metavar="DEVICE",
+        help="Overwrite this block device: its data is lost. Repeatable.",
+    ),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="TYPE",
+        help="Signature that may be overwritten: ext4, gpt. Repeatable.",
+    ),
+]
 RequireTrust = Annotated[
     TrustAsked | None,
     typer.Option(

@@ -6,6 +6,7 @@ import typer
 
 from assay.cli.clients import with_clients
 from assay.cli.options import (
+    DestroyData,
     Device,
     Directory,
     Expect,
@@ -15,6 +16,7 @@ from assay.cli.options import (
     Name,
     NoReport,
     Note,
+    Over,
     Quiet,
     Repeat,
     RequireTrust,
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
     from assay.cluster.connection import Connection
     from assay.loads.sizing import Sizing
+    from assay.places import DevicePlace
+    from assay.plan import Plan
 
 
 @with_clients
@@ -58,22 +62,28 @@ def quick(
     require_trust: RequireTrust = None,
     expect: Expect = None,
     wait_quiet: WaitQuiet = None,
+    destroy_data: DestroyData = None,
+    over: Over = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Measure a directory's storage in under two minutes: one table, one report."""
+    from pathlib import Path
+
     from assay import config
     from assay.bundle.remarks import remarks
-    from assay.confinement import check_output
+    from assay.confinement import check_action, check_output
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
     from assay.loads.sizing import phase_lengths
+    from assay.places import DevicePlace, check_place
     from assay.plan.limits import NUMBERS
+    from assay.running.destroying import DestroyAsked
     from assay.running.users import as_user
     from assay.session import Session
-    from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
+    destroy = DestroyAsked(devices=tuple(destroy_data or ()), over=tuple(over or ()))
     session = Session(
         argv(),
         runs=runs,
@@ -85,21 +95,29 @@ def quick(
         require_trust=require_trust,
         wait_quiet=wait_quiet,
         clients=clients,
+        destroy=destroy,
     )
-    place = check_directory(directory)
-    check_output(str(place))  # before the probe writes there
+    place = check_place(directory, destroy=destroy.devices)
+    if isinstance(place, DevicePlace):
+        check_action(f"measuring {place.path}")
+    else:
+        check_output(str(place))  # before the probe writes there
     wanted = time or config.usual_time()
+    default = load.default_plan(place)
     # A time that is asked for is that of the whole run, as for any other load.
-    seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)
+    seconds = load.default_seconds(default, place) * repeat if wanted is None else parse_seconds(wanted)
     if wanted is not None and not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
-    limits = expected(expect, load.default_plan(place))
-    phase_lengths(seconds, repeat)  # refused before clients are asked to join
+    limits = expected(expect, default)
     asked = parse_bytes(size) if size else None
+    if isinstance(place, Path):
+        phase_lengths(seconds, repeat)  # refused before clients are asked to join
     if clients is None:
-        _look_first(place, has_to_wait=wait_quiet is not None)
+        _look_first(place if isinstance(place, Path) else place.path, has_to_wait=wait_quiet is not None)
     with session.connection() as connection:
-        if connection is None:
+        if isinstance(place, DevicePlace):
+            sizing = _size_of_device(place, default, seconds, asked=asked, repeats=repeat)
+        elif connection is None:
             sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
         else:
             sizing = _size_of_each(connection, place, seconds, asked=asked, repeats=repeat)
@@ -122,6 +140,30 @@ def _look_first(directory: "Path", *, has_to_wait: bool) -> None:
     busy = () if has_to_wait else busy_words(directory)
     if words := (*busy, *at_start(directory)):
         echo(f"before it starts: {'; '.join(words)}", err=True)
+
+
+def _size_of_device(
+    device: "DevicePlace", plan: "Plan", seconds: float, *, asked: int | None, repeats: int
+) -> "Sizing":
+    """Choose the size of the data on a block device."""
+    import os
+
+    from assay.errors import InputError
+    from assay.loads.sizing import device_sizing
+
+    size_bytes = device.size_bytes if device.size_bytes is not None else asked
+    if size_bytes is None:
+        raise InputError(f"how large {device.path} is on the clients is unknown here; give --size")
+    return device_sizing(
+        device=str(device.path),
+        device_bytes=size_bytes,
+        cpus=len(os.sched_getaffinity(0)),
+        total_seconds=seconds,
+        asked=asked,
+        phases=len(plan.phases),
+        is_written=device.destroy_data,
+        repeats=repeats,
+    )
 
 
 def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | None, repeats: int) -> "Sizing":

@@ -9,12 +9,14 @@ import typer
 from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
+    DestroyData,
     Expect,
     Json,
     LiveJson,
     Name,
     NoReport,
     Note,
+    Over,
     Quiet,
     RequireTrust,
     RunReference,
@@ -55,15 +57,19 @@ def rerun(
     require_trust: RequireTrust = None,
     expect: Expect = None,
     wait_quiet: WaitQuiet = None,
+    destroy_data: DestroyData = None,
+    over: Over = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a Plan again with the same seed; another user's Plan needs a confirmation."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.remarks import remarks
     from assay.host.facts import EXPECT_FACT
+    from assay.running.destroying import DestroyAsked
     from assay.session import Session
 
     text = remarks(name, tag, note)
+    destroy = DestroyAsked(devices=tuple(destroy_data or ()), over=tuple(over or ()))
     bundle = open_run(run, runs)
     if bundle.is_foreign:
         raise InputError(
@@ -99,6 +105,7 @@ def rerun(
         require_trust=require_trust,
         wait_quiet=wait_quiet,
         clients=clients,
+        destroy=destroy,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, facts=facts, has_outputs=False))
 

@@ -7,6 +7,7 @@ import typer
 from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
+    DestroyData,
     Device,
     Directory,
     Expect,
@@ -16,6 +17,7 @@ from assay.cli.options import (
     Name,
     NoReport,
     Note,
+    Over,
     Quiet,
     Repeat,
     RequireTrust,
@@ -36,6 +38,8 @@ from assay.cli.options import (
 from assay.cli.pipes import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.cluster.asked import ClientsAsked
     from assay.plan import Plan
 
@@ -68,6 +72,8 @@ def run(
     require_trust: RequireTrust = None,
     expect: Expect = None,
     wait_quiet: WaitQuiet = None,
+    destroy_data: DestroyData = None,
+    over: Over = None,
     clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
@@ -75,14 +81,25 @@ def run(
     from assay.errors import PlanError
     from assay.loads import suites
     from assay.loads.refusals import placed
+    from assay.running.destroying import DestroyAsked
     from assay.running.users import as_user
     from assay.session import Session
 
     text, source = suites.read(load)
     if choice := suites.choice(load):
         echo(choice, err=True)
+    destroy = DestroyAsked(devices=tuple(destroy_data or ()), over=tuple(over or ()))
     plan = plan_of_file(
-        text, source, directory, set_=set_, time=time, size=size, repeat=repeat, scale=scale, target=target
+        text,
+        source,
+        directory,
+        set_=set_,
+        time=time,
+        size=size,
+        repeat=repeat,
+        scale=scale,
+        target=target,
+        destroy=destroy.devices,
     )
     check_commands(plan, are_allowed=allow_commands)
     facts = (*given(link, device), *expected(expect, plan))
@@ -97,6 +114,7 @@ def run(
         require_trust=require_trust,
         wait_quiet=wait_quiet,
         clients=clients,
+        destroy=destroy,
     )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=facts)
@@ -116,13 +134,14 @@ def plan_of_file(
     repeat: int,
     scale: float | None,
     target: list[str] | None,
+    destroy: "Sequence[str]" = (),
 ) -> "Plan":
     """Make the Plan of a load file by the words of the command line; raises InputError."""
     from assay.loads import native
     from assay.loads.further_targets import given_targets
     from assay.loads.settings import settings
-    from assay.targets import check_directory
+    from assay.places import check_place
 
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
-    place, further = check_directory(directory), given_targets(target or ())
-    return native.parse(text, source, directory=place, settings=values, repeat=repeat, targets=further)
+    place, further = check_place(directory, destroy=destroy), given_targets(target or (), destroy)
+    return native.parse(text, source, directory=place, settings=values, repeat=repeat, targets=further, destroy=destroy)

@@ -40,7 +40,7 @@ from assay.plan import Plan, Prepare
 from assay.running.carrying_out import was_refused
 from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
-from assay.targets import directories as directories_of
+from assay.targets import places as places_of
 
 LONGEST_REASON = 500
 """Of why a client was lost: it can be the client's own words."""
@@ -155,7 +155,7 @@ def _facts(
     plan: Plan, connection: Connection, directories: Mapping[str, Path] | None
 ) -> Mapping[str, tuple[Fact, ...]]:
     """Ask every client for its facts; observers have no directories."""
-    places = {name: str(path) for name, path in directories_of(plan).items()}
+    places = {name: str(path) for name, path in places_of(plan).items()}
     asked: dict[str, Mapping[str, str]] = {}
     for name, joined in connection.clients.items():
         if joined.role is Role.OBSERVER:

@@ -20,7 +20,7 @@ from assay.cluster import common_sets, files_share
 from assay.errors import InputError
 from assay.plan import DropCaches, Fill, InputLine, Place, Plan, Script, Step, Untranslated
 from assay.running.client_folders import folder_of
-from assay.targets import directory_of
+from assay.targets import device_of, directory_of
 
 _OWN_FOLDERS = (Share.OWN, Share.FILES)
 _WORD_BYTES = 16
@@ -186,6 +186,10 @@ def _in_directory(plan: Plan, directory: Path) -> Plan:
 def _in_own_folder(plan: Plan, client: str) -> Plan:
     targets = []
     for target in plan.targets:
+        if device_of(target) is not None:
+            # Each client has the device of that name.
+            targets.append(target)
+            continue
         directory = directory_of(target)
         if directory is None:
             raise InputError(

@@ -213,7 +213,7 @@ class ClientWorker:
 
     async def _look(self, directories: dict[str, str]) -> bytes:
         def look() -> Facts:
-            return Facts(collect({name: check_directory(path) for name, path in directories.items()}))
+            return Facts(collect({name: _place(path) for name, path in directories.items()}))
 
         return await self._answer(asyncio.to_thread(look))
 
@@ -371,6 +371,12 @@ class ClientWorker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(run.is_over.wait(), patience_s)
                 return
+
+
+def _place(path: str) -> Path:
+    """Give a directory or a block device of this machine; raises InputError where it is neither."""
+    place = Path(path)
+    return place if place.is_block_device() else check_directory(place)
 
 
 def _explain_refusal(error: BaseException) -> Departure:

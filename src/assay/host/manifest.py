@@ -12,7 +12,7 @@ from assay.host.facts import Fact
 from assay.host.knobs import knob_facts
 from assay.host.machine import machine_facts
 from assay.host.reading import SystemTree, absent, fact, known, valued
-from assay.host.storage import StoragePath, btrfs_folder, storage_path
+from assay.host.storage import BLOCK_DEVICES, StoragePath, btrfs_folder, storage_path
 
 _MOUNTINFO = "/proc/self/mountinfo"
 
@@ -67,17 +67,34 @@ def _fs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     return facts
 
 
-def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
-    """Facts of a storage path, and of the paths below it, under a prefix."""
-    counters = "/proc/diskstats" if path.diskstats else f"n/a: {path.why_uncounted}"
-    facts = [
-        known(f"{prefix}.directory", path.directory, "realpath"),
+def _bdev_facts(prefix: str, path: StoragePath) -> list[Fact]:
+    """Facts of a block device without a file system."""
+    return [
+        known(f"{prefix}.fs.type", path.fs_type, "/proc/filesystems"),
+        known(f"{prefix}.fs.is_block_backed", path.is_block_backed, path.why_uncounted or "/sys/class/block"),
+        known(f"{prefix}.fs.block_bytes", path.block_bytes, "/sys/class/block"),
+        known(f"{prefix}.fs.total_bytes", path.total_bytes, "/sys/class/block"),
+    ]
+
+
+def _mounted_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
+    return [
         known(f"{prefix}.mount.point", path.mount_point, _MOUNTINFO),
         known(f"{prefix}.mount.root", path.mount_root, _MOUNTINFO),
         known(f"{prefix}.mount.source", path.mount_source, _MOUNTINFO),
         known(f"{prefix}.mount.options", path.options, _MOUNTINFO),
         known(f"{prefix}.mount.super_options", path.super_options, _MOUNTINFO),
         *_fs_facts(prefix, path, tree),
+    ]
+
+
+def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
+    """Facts of a storage path, and of the paths below it, under a prefix."""
+    counters = "/proc/diskstats" if path.diskstats else f"n/a: {path.why_uncounted}"
+    is_device = path.fs_type == BLOCK_DEVICES
+    facts = [
+        known(f"{prefix}.directory", path.directory, "as named" if is_device else "realpath"),
+        *(_bdev_facts(prefix, path) if is_device else _mounted_facts(prefix, path, tree)),
         known(f"{prefix}.device.diskstats", path.diskstats, counters),
     ]
     places = {device.name: str(place) for place, device in enumerate(path.devices)}
@@ -110,7 +127,7 @@ def collect(targets: Mapping[str, Path], tree: SystemTree | None = None) -> tupl
     """Every fact of this machine and of the targets of a Plan.
 
     Args:
-        targets: Directory of each target, by the target's name in the Plan.
+        targets: Directory or block device of each target, by the target's name in the Plan.
         tree: Where /proc and /sys are; the machine's own by default.
 
     Raises:

@@ -22,6 +22,9 @@ NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "virtiofs", "lustre", "beegfs", "gpfs", "afs", "orangefs"}
 )
 """File systems of which a server, or the host of a virtual machine, keeps the data."""
+BLOCK_DEVICES = "bdev"
+"""What the kernel calls the file system that block devices themselves are in (/proc/filesystems)."""
+_SECTOR_BYTES = 512
 _DAEMON = "a FUSE daemon does the I/O: the kernel counts it as the daemon's"
 # Overlays of overlays, loops on loops: deeper than this is a circle.
 _DEEPEST = 8
@@ -31,7 +34,7 @@ class StoragePath(msgspec.Struct, frozen=True, kw_only=True):
     """The way from a directory to its storage."""
 
     directory: str
-    """Absolute, without symlinks."""
+    """Absolute, without symlinks; of a block device its name, as the user gave it."""
     mount_point: str
     mount_root: str
     """What of the file system is mounted there: `/`, a subvolume, the source of a bind mount."""
@@ -219,8 +222,35 @@ def _path(tree: SystemTree, directory: Path, depth: int) -> StoragePath:
     )
 
 
+def _device_path(tree: SystemTree, node: Path, name: str) -> StoragePath:
+    """The path of a block device itself: the kernel's own file system for them, bdev, is above it."""
+    devices, why = layers(tree, name), uncounted(tree, name)
+    size_bytes, block_bytes = (devices[0].value(key) for key in ("size_bytes", "logical_block_bytes"))
+    return StoragePath(
+        directory=str(node),
+        mount_point="",
+        mount_root="",
+        mount_source="",
+        fs_type=BLOCK_DEVICES,
+        kind="block",
+        options=(),
+        super_options=(),
+        is_block_backed=why is None,
+        diskstats=(diskstats_name(name),) if why is None else (),
+        why_uncounted=why or "",
+        devices=devices,
+        backing=_backing(tree, devices, 0),
+        block_bytes=block_bytes if isinstance(block_bytes, int) else _SECTOR_BYTES,
+        total_bytes=size_bytes if isinstance(size_bytes, int) else 0,
+        free_bytes=0,
+        used_share=None,
+        total_inodes=None,
+        free_inodes=None,
+    )
+
+
 def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath:
-    """Follow a directory down to its devices.
+    """Follow a directory, or a block device, down to its devices.
 
     Args:
         directory: An existing directory; symlinks are followed.
@@ -233,6 +263,8 @@ def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath
     tree = tree or SystemTree()
     absolute = directory.resolve()
     try:
+        if name := name_of_path(tree, str(absolute)):
+            return _device_path(tree, directory, name)
         if not tree.is_directory(str(absolute)):
             raise InputError(
                 f"{directory} is not a directory that this user can see. Make it, or name one on the storage to be measured."

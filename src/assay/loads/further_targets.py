@@ -5,7 +5,7 @@ command line unless `--target` names another, and is then no target of its own: 
 of one that `--target` puts where another lies. So a load can be written for several targets and be measured on one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,8 @@ import msgspec
 from assay import plan
 from assay.errors import InputError
 from assay.loads.load_file import TARGET
-from assay.targets import check_directory, directory_of, of_directory
+from assay.places import Place, check_place, of_place
+from assay.targets import BLOCK, device_of, directory_of
 
 
 class PlacedTargets(msgspec.Struct, frozen=True):
@@ -44,9 +45,14 @@ def _moved(part: _Part, same: Mapping[str, str]) -> _Part:
     return part if name is None else msgspec.structs.replace(part, target=name)
 
 
-def given_targets(pairs: Sequence[str]) -> dict[str, Path]:
-    """Read `NAME=DIR` each; raises InputError, and RunError if it is unknown whether a directory exists."""
-    found: dict[str, Path] = {}
+def given_targets(pairs: Sequence[str], destroy: Collection[str] = ()) -> dict[str, Place]:
+    """Read `NAME=DIR` each; raises InputError, and RunError if it is unknown whether a directory exists.
+
+    Args:
+        pairs: As the user wrote them.
+        destroy: Names of devices whose data may be destroyed.
+    """
+    found: dict[str, Place] = {}
     for pair in pairs:
         name, separator, directory = pair.partition("=")
         if not separator or not name:
@@ -55,17 +61,20 @@ def given_targets(pairs: Sequence[str]) -> dict[str, Path]:
             raise InputError(f"--target {pair}: '{TARGET}' is the directory on the command line")
         if name in found:
             raise InputError(f"--target {pair}: '{name}' is given twice")
-        found[name] = check_directory(directory)
+        found[name] = check_place(directory, destroy=destroy)
     return found
 
 
-def placed_targets(directory: Path, further: Sequence[plan.Target], given: Mapping[str, Path]) -> PlacedTargets:
+def placed_targets(
+    place: Place, further: Sequence[plan.Target], given: Mapping[str, Place], destroy: Collection[str] = ()
+) -> PlacedTargets:
     """Place the targets of a load.
 
     Args:
-        directory: Of the target that every load has.
-        further: As the load file has them; an empty address is that of `directory`.
-        given: Directories by name, instead.
+        place: Of the target that every load has.
+        further: As the load file has them; an empty address is that of `place`.
+        given: Places by name, instead.
+        destroy: Names of block devices whose data may be destroyed.
 
     Raises:
         InputError: a name is given that the load does not have.
@@ -75,10 +84,10 @@ def placed_targets(directory: Path, further: Sequence[plan.Target], given: Mappi
     if unknown := [name for name in given if name not in names]:
         has = f"it has {', '.join(names)}" if names else "it has none: all of it lies in one directory"
         raise InputError(f"--target {unknown[0]}: the load has no [[target]] of that name; {has}")
-    targets, same = [of_directory(TARGET, directory)], dict[str, str]()
-    for target in _addressed(further, given):
-        lies = directory_of(target) if target.uri else directory
-        there = next((one.name for one in targets if lies is not None and directory_of(one) == lies.resolve()), None)
+    targets, same = [of_place(TARGET, place)], dict[str, str]()
+    for target in _addressed(further, given, destroy):
+        lies = _path_of(target) if target.uri else _path_of(targets[0])
+        there = next((one.name for one in targets if lies is not None and _path_of(one) == lies), None)
         if there is None:
             targets.append(target)
         elif not target.uri or target.name in given:
@@ -88,6 +97,26 @@ def placed_targets(directory: Path, further: Sequence[plan.Target], given: Mappi
     return PlacedTargets(tuple(targets), same)
 
 
-def _addressed(further: Sequence[plan.Target], given: Mapping[str, Path]) -> Iterator[plan.Target]:
+def _addressed(
+    further: Sequence[plan.Target], given: Mapping[str, Place], destroy: Collection[str]
+) -> Iterator[plan.Target]:
     for target in further:
-        yield of_directory(target.name, given[target.name]) if target.name in given else target
+        if target.name in given:
+            yield of_place(target.name, given[target.name])
+        elif destroy and (device := device_of(target)):
+            yield of_place(target.name, check_place(f"{BLOCK}{device}", destroy=destroy))
+        else:
+            yield target
+
+
+def _path_of(target: plan.Target) -> Path | None:
+    directory = directory_of(target)
+    return device_of(target) if directory is None else directory.resolve()
+
+
+def on_device(file_set: plan.FileSet, targets: Sequence[plan.Target]) -> plan.FileSet:
+    """Give a set on a block device what is there, unless that may be destroyed: then it is written first, like a file."""
+    target = next((one for one in targets if one.name == file_set.target), None)
+    if target is None or device_of(target) is None:
+        return file_set
+    return msgspec.structs.replace(file_set, reuse=plan.Reuse.NEVER if target.destroy_data else plan.Reuse.TRUST)

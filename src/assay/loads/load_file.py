@@ -66,6 +66,15 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     """What happens, in order."""
 
 
+class TargetTable(LoadTable, frozen=True, kw_only=True):
+    """A further place that stores data. Whether a device may be overwritten is for the command line alone to say."""
+
+    name: str
+    """Name that file sets refer to."""
+    uri: str = ""
+    """Its address: `file:///absolute/dir`, or `block:/dev/name`; unset: the command line's directory, or `--target`'s."""
+
+
 class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """One barrier-to-barrier part of a run; its jobs start together."""
 
@@ -203,6 +212,7 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
 
 
 SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
+    plan.Target: TargetTable,
     plan.Phase: PhaseTable,
     plan.Job: JobTable,
     plan.Op: OpTable,
@@ -212,8 +222,6 @@ SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
 DEFAULTS: dict[type[msgspec.Struct], dict[str, object]] = {
     # An empty path becomes the set's name.
     plan.FileSet: {"target": TARGET, "path": "", "files": 1},
-    # Without an address it lies in the directory of the command line, or of `--target`.
-    plan.Target: {"uri": ""},
 }
 """What a load file may leave out although the Plan may not."""
 

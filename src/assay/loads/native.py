@@ -5,10 +5,11 @@ object, and adds the steps that the file leaves to Assay (`sequence.py`). Whatev
 file and line. The keys are listed in docs/reference/load-file.md, which is made from the same types.
 """
 
+import functools
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -20,8 +21,8 @@ from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads import impossible
 from assay.loads.confirmation import confirmations
-from assay.loads.further_targets import placed_targets
-from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
+from assay.loads.further_targets import PlacedTargets, on_device, placed_targets
+from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable, TargetTable
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
 from assay.loads.refusals import placed
@@ -29,6 +30,7 @@ from assay.loads.scaling import check_scale, scaled
 from assay.loads.sequence import lay_out_sequence
 from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
+from assay.places import Place
 from assay.plan import OpKind, limits
 from assay.plan.durability import leaves_unflushed
 from assay.plan.op_rules import MOVES_DATA
@@ -68,20 +70,22 @@ def parse(
     text: str,
     source: str,
     *,
-    directory: FilePath,
+    directory: Place,
     settings: Mapping[str, str],
     repeat: int = 1,
-    targets: Mapping[str, FilePath] = MappingProxyType({}),
+    targets: Mapping[str, Place] = MappingProxyType({}),
+    destroy: Collection[str] = (),
 ) -> plan.Plan:
     """Read a load file.
 
     Args:
         text: The TOML text.
         source: Its name, for messages and for the Plan's origin.
-        directory: Where the load goes; the target `target` of the Plan.
+        directory: Where the load goes, or a block device; the target `target` of the Plan.
         settings: Values of parameters by name, as text; each must be declared, or a built-in one that the text uses.
         repeat: Times that the whole sequence of phases is measured.
         targets: Directories of further targets by their names, instead of those in the text.
+        destroy: Names of block devices whose data may be destroyed.
 
     Raises:
         FrontEndError: anything in the text or the settings that cannot be read as intended.
@@ -93,7 +97,9 @@ def parse(
     check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
-        made = _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat, targets)
+        made = _Translation(values, Reader(source, lines), source).to_plan(
+            text, source, functools.partial(placed_targets, directory, given=targets, destroy=destroy), repeat
+        )
         impossible.check(made)
     except PlanError as error:
         raise placed(error, text, source) from error
@@ -188,6 +194,7 @@ class _Translation:
         self._ends_open: set[str] = set()
         self._confirmed: set[str] = set()
         reader.translate |= {
+            plan.Target: self._target,
             plan.FileSet: self._file_set,
             plan.Phase: self._read_phase,
             plan.Job: self._job,
@@ -195,7 +202,7 @@ class _Translation:
         }
 
     def to_plan(
-        self, text: str, source: str, directory: FilePath, repeat: int, given: Mapping[str, FilePath]
+        self, text: str, source: str, place: Callable[[Sequence[plan.Target]], PlacedTargets], repeat: int
     ) -> plan.Plan:
         top = self._reader.table(LoadFile, self._values, ())
         if not top.phase:
@@ -204,8 +211,8 @@ class _Translation:
         for index, further in enumerate(top.target):
             self._check_named(("target", index), further.name, "target")
         self._unique("target", "target", [TARGET, *(item.name for item in top.target)], first=-1)
-        placed_on = placed_targets(directory, top.target, given)
-        file_sets = tuple(map(placed_on.of_set, top.file_set))
+        placed_on = place(top.target)
+        file_sets = tuple(on_device(placed_on.of_set(one), placed_on.targets) for one in top.file_set)
         self._unique("file_set", "file set", [item.name for item in file_sets])
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in file_sets])
         self._unique("phase", "phase", [item.name for item in top.phase])
@@ -261,6 +268,10 @@ class _Translation:
             )
             raise self._reader.error(("sample_interval",), text)
         return top.sample_interval_s
+
+    def _target(self, value: object, path: Path) -> plan.Target:
+        table = self._reader.table(TargetTable, value, path)
+        return plan.Target(name=table.name, uri=table.uri)
 
     def _file_set(self, value: object, path: Path) -> plan.FileSet:
         table = self._reader.table(plan.FileSet, value, path)

@@ -12,6 +12,7 @@ import msgspec
 
 from assay.errors import InputError
 from assay.loads.impossible import SECTOR_BYTES
+from assay.places import DevicePlace
 from assay.plan import limits
 from assay.units import format_bytes, parse_bytes, parse_seconds
 
@@ -157,6 +158,27 @@ def simple_load(
     if wrong:
         raise InputError(wrong[0])
     return load
+
+
+def of_device(device: DevicePlace, *, size: str | None, files: str | None, verify: bool) -> tuple[str, str]:
+    """Give the size and the number of files of a load on a block device: all of it, unless a size is given, as one file.
+
+    Raises:
+        InputError: what was asked for is not possible there, or its size is unknown.
+    """
+    if files not in {None, "1"}:
+        raise InputError(
+            f"--files {limits.shown(files)}: {device.path} is a block device, which is as one file; leave it out"
+        )
+    if verify:
+        raise InputError(
+            f"--verify keeps its history beside the data, and {device.path} has no place for it; leave it out"
+        )
+    if size is None and device.size_bytes is None:
+        raise InputError(f"how large {device.path} is on the clients is unknown here; give --size")
+    if size is not None and device.size_bytes is not None and parse_bytes(size) > device.size_bytes:
+        raise InputError(f"--size {limits.shown(size)}: {device.path} has {format_bytes(device.size_bytes)}")
+    return size or str(device.size_bytes), "1"
 
 
 # -- options that do not go together ---------------------------------------------------------------------------------

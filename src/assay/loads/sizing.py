@@ -115,6 +115,67 @@ def choose_size(
     )
 
 
+def device_sizing(
+    *,
+    device: str,
+    device_bytes: int,
+    cpus: int,
+    total_seconds: float,
+    asked: int | None,
+    phases: int,
+    is_written: bool,
+    repeats: int = 1,
+) -> Sizing:
+    """Choose size and phase lengths for a block device.
+
+    Reads go over all of it. What is written first, like a file, is no more than a quick run lays out by itself.
+
+    Args:
+        device: Its name.
+        device_bytes: Its size.
+        cpus: CPUs that the load may use.
+        total_seconds: Length of all timed phases together.
+        asked: Size that the user wants, in bytes; None to choose.
+        phases: How many there are.
+        is_written: Whether the data is written first.
+        repeats: Times that each phase is measured in that time.
+
+    Raises:
+        InputError: too little time, or a size that is too small or above the device's; the text has the cure.
+    """
+    phase_seconds = math.floor(total_seconds / (phases * repeats) * 10) / 10
+    if phase_seconds < SHORTEST_PHASE_SECONDS:
+        needed = math.ceil(SHORTEST_PHASE_SECONDS * phases * repeats)
+        raise _too_short(total_seconds, phases, repeats, needed)
+    if asked is not None and not MIB <= asked <= device_bytes:
+        raise InputError(
+            f"a size of {asked} bytes is not between the 1 MiB that one operation moves and the device's"
+            f" {format_bytes(device_bytes)}"
+        )
+    if asked is not None:
+        size_bytes, why = asked // MIB * MIB, "as asked"
+    elif is_written and device_bytes > LARGEST_BYTES:
+        size_bytes, why = LARGEST_BYTES, "the most that a quick run lays out by itself"
+    else:
+        size_bytes, why = device_bytes // MIB * MIB, "all of the device"
+    if not is_written:
+        why += f"; only read, --destroy-data {device} measures writes too"
+    return Sizing(
+        size_bytes=size_bytes,
+        files=0,
+        phase_seconds=phase_seconds,
+        metadata_seconds=phase_seconds,
+        interval_s=max(SHORTEST_INTERVAL_S, math.floor(phase_seconds / INTERVALS_PER_PHASE * 1000) / 1000),
+        workers=min(MOST_WORKERS, cpus),
+        reason=f"{format_bytes(size_bytes)}: {why}",
+    )
+
+
+def _too_short(seconds: float, phases: int, repeats: int, needed: int) -> InputError:
+    often = f" in {repeats} repeats" if repeats > 1 else ""
+    return InputError(f"{seconds:g} s are too short for {phases} phases{often}; use --time {needed}s or more")
+
+
 def phase_lengths(total_seconds: float, repeats: int) -> tuple[float, float]:
     """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer.
 
@@ -125,8 +186,7 @@ def phase_lengths(total_seconds: float, repeats: int) -> tuple[float, float]:
     phase_seconds = math.floor(total_seconds / weight * 10) / 10
     if phase_seconds < SHORTEST_PHASE_SECONDS:
         phases, needed = STREAM_PHASES + METADATA_PHASES, math.ceil(SHORTEST_PHASE_SECONDS * weight)
-        often = f" in {repeats} repeats" if repeats > 1 else ""
-        raise InputError(f"{total_seconds:g} s are too short for {phases} phases{often}; use --time {needed}s or more")
+        raise _too_short(total_seconds, phases, repeats, needed)
     return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
 
 

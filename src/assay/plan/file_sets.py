@@ -6,13 +6,17 @@ from assay.plan.distributions import Distribution
 from assay.plan.values import Kind, Value
 
 
-class Target(Value, kw_only=True):
-    """A place that stores data: `file:///absolute/dir`."""
+class Target(Value, kw_only=True, omit_defaults=True):
+    """A place that stores data: `file:///absolute/dir`, or `block:/dev/name`."""
 
     name: str
     """Name that file sets refer to."""
     uri: str
     """Its address."""
+    destroy_data: bool = False
+    """Whether what is on a block device may be overwritten; without it nothing is written there."""
+    device: str = ""
+    """Number of the block device that the user meant, `major:minor`; empty: whichever the address leads to."""
 
 
 class Flat(Kind, kw_only=True):

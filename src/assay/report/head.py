@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that explains the size of the data set."""
+_DEVICE = "block:"
+"""How the address of a block device begins."""
 _MOST_NAMED = 6
 _MOST_KINDS = 3
 """Most kinds of machines that are listed."""
@@ -115,7 +117,10 @@ def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
     counted = facts.get(f"{own}.device.diskstats")
     source = facts.get(f"{own}.mount.source")
     if isinstance(counted, tuple | list) and counted:
-        on = f" on {', '.join(_device(f'{own}.device', str(device), facts) for device in counted)}"
+        names = ", ".join(_device(f"{own}.device", str(device), facts) for device in counted)
+        if uri.startswith(_DEVICE):
+            return f"{directory}   block device {names}"
+        on = f" on {names}"
     else:
         on = f" from {source}" if source and source != kind else ""
     return f"{directory}   {kind}{on}"
@@ -135,9 +140,16 @@ def _device(own: str, name: str, facts: Mapping[str, object]) -> str:
 
 def _data(run: "RunRecord") -> list[tuple[str, str]]:
     laid_out = {event.set: event for event in run.all(events.Prepared) if event.bytes}
-    sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
-    sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
+    sizes = [f"{event.set} {format_bytes(event.bytes)}{_in_files(run, event)}" for event in laid_out.values()]
     reason = run.facts.get(SIZE_REASON_FACT)
     if isinstance(reason, str):
         sizes.append(reason)
     return [("data", "; ".join(sizes))] if sizes else []
+
+
+def _in_files(run: "RunRecord", event: events.Prepared) -> str:
+    """Add how many files it is; of a block device nothing."""
+    address = next(one.uri for one in run.plan.targets if one.name == run.plan.file_set(event.set).target)
+    if address.startswith(_DEVICE):
+        return ""
+    return " in 1 file" if event.files == 1 else f" in {event.files} files"

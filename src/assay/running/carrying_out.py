@@ -24,7 +24,7 @@ from assay.running.engine import EngineProcess, capabilities, raise_engine_error
 from assay.running.kept_run import keep_run
 from assay.running.mark_watch import MarkWatch
 from assay.running.stopping import Stops
-from assay.targets import directories
+from assay.targets import places
 
 
 class Watch(Protocol):
@@ -77,7 +77,7 @@ def run_plan(  # noqa: D417 - the other names are clear
     capabilities(*plan.targets, user=plan.user)
 
     def work(bundle: RunBundle, stops: Stops) -> None:
-        machine = collect(directories(plan))
+        machine = collect(places(plan))
         bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
         for event in _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout):
             if isinstance(event, events.CeilingsMeasured):

@@ -19,9 +19,11 @@ def plan_summary(plan: Plan) -> Iterator[str]:
     yield f"as user {uid}{' (root)' if uid == 0 else ''}: {_phases(plan)} of the load '{plan.name}'"
     for target in plan.targets:
         directory = directory_of(target)
-        where = target.uri if directory is None else directory / DATA_FOLDER
+        if directory is None:
+            yield f"{'destroys what is on' if target.destroy_data else 'reads'} {target.uri}"
+            continue
         sets = [_set_words(one) for one in plan.file_sets if one.target == target.name]
-        yield f"writes below {where}: {'; '.join(sets) or 'nothing'}"
+        yield f"writes below {directory / DATA_FOLDER}: {'; '.join(sets) or 'nothing'}"
     for step in dict.fromkeys(_step_words(step) for phase in plan.phases for step in (*phase.before, *phase.after)):
         if step:
             yield step

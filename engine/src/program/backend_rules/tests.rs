@@ -35,7 +35,7 @@ fn a_job_works_on_the_one_store_that_its_targets_name() {
     assert_eq!(store(["file:///a", "file:///b"]), Ok(Scheme::File));
     assert_eq!(store(["null:///a", "null:///b"]), Ok(Scheme::Null));
     assert!(store(["file:///a", "null:///b"]).unwrap_err().contains("'load': its file sets lie in different stores"));
-    assert!(store(["file:///a", "s3://bucket"]).unwrap_err().contains("'s3://bucket' is not a directory"));
+    assert!(store(["file:///a", "s3://bucket"]).unwrap_err().contains("'s3://bucket' is none: this engine takes"));
 }
 
 fn refusal(job: &Job) -> String {

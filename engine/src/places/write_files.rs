@@ -9,7 +9,7 @@ use crate::content::fill::ContentFill;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
-use crate::files::progress::{Progress, WorkGroup};
+use crate::places::progress::{Progress, WorkGroup};
 use crate::plan::Allocate;
 use crate::sys::posix;
 use std::fs::File;
@@ -220,7 +220,9 @@ impl Maker<'_> {
 
     fn create(&mut self, index: u64, extra_flags: i32) -> Result<File> {
         self.state.path_into(index, &mut self.path);
-        let flags = libc::O_WRONLY | libc::O_CREAT | extra_flags;
+        // Where the node of a device has just gone, a file of its name would take its place in memory.
+        let new = if self.state.is_device() { 0 } else { libc::O_CREAT | extra_flags };
+        let flags = libc::O_WRONLY | new;
         let file = self.state.root().open(self.path.at().path, flags, 0o644);
         file.map(File::from).map_err(|error| self.failed("create", error))
     }

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from assay.campaign.device_identity import BlockNode, node_path, number_of
-from assay.campaign.device_uses import BlockMap, Sharer, in_use, uses
-from assay.campaign.system_commands import carry_out
+from assay.devices.device_identity import BlockNode, node_path, number_of
+from assay.devices.device_uses import BlockMap, Sharer, in_use, uses
+from assay.devices.system_commands import carry_out
 from assay.errors import InputError, RunError
 from assay.host.block import BLOCK
 from assay.host.reading import SystemTree

@@ -9,11 +9,12 @@ use crate::among::ANYBODY;
 use crate::content::generations;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
-use crate::files::hidden;
-use crate::files::mark;
-use crate::files::mark::{Mark, State};
-use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::files::root::Root;
+use crate::places::Removed;
+use crate::places::local_dir::hidden;
+use crate::places::local_dir::mark;
+use crate::places::local_dir::mark::{Mark, State};
+use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
 use crate::sys::posix;
 use crate::sys::posix::{Directory, EntryKind};
 use std::ffi::{CStr, CString, OsStr};
@@ -25,19 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 const MOST_FOREIGN_NAMED: usize = 20;
-
-/// What was taken away, and what was left.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// Files.
-    pub files: u64,
-    /// Directories below the set's folder.
-    pub directories: u64,
-    /// Entries that are not the set's, at most 20 of them.
-    pub foreign: Vec<PathBuf>,
-    /// All of those that were met.
-    pub foreign_total: u64,
-}
 
 /// Remove a set's folder, which has that name in a data folder. Files that hold names of the set go, whatever was written into them since.
 ///

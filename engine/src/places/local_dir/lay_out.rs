@@ -5,20 +5,21 @@
 
 use crate::content::fill::ContentFill;
 use crate::error::{EngineError, Result};
-use crate::files::block_groups;
-use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::free_space;
-use crate::files::free_space::bytes_text;
-use crate::files::joint;
-use crate::files::mark::{Mark, State};
 use crate::files::names::PathBuffer;
-use crate::files::owner;
-use crate::files::progress::{Progress, Report, WorkGroup, threads_of};
-use crate::files::remove;
-use crate::files::write_files::{make_directories, make_files, unit_of};
+use crate::places::PreparedSet;
+use crate::places::local_dir::block_groups;
+use crate::places::local_dir::data_folder::DataFolder;
+use crate::places::local_dir::free_space;
+use crate::places::local_dir::joint;
+use crate::places::local_dir::mark::{Mark, State};
+use crate::places::local_dir::owner;
+use crate::places::local_dir::remove;
+use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
+use crate::places::write_files::{make_directories, make_files, unit_of};
 use crate::plan::{Allocate, Reuse};
 use crate::sys::posix;
+use crate::units::bytes_text;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -29,21 +30,6 @@ const TURNS_OF_A_LINE: u32 = 20;
 
 /// Files whose size is looked at before a set is reused.
 const SAMPLE: u64 = 64;
-
-/// A set that is in place.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PreparedSet {
-    /// Existing files.
-    pub files: u64,
-    /// Directories below the set's folder.
-    pub directories: u64,
-    /// Sum of the sizes of the existing files.
-    pub bytes: u64,
-    /// Time it took.
-    pub seconds: f64,
-    /// Whether a set from before is used.
-    pub reused: bool,
-}
 
 /// Bring a set into place. On return nothing of it is dirty, and [`FileSetState::existing`] is true.
 ///

@@ -81,8 +81,8 @@ class LoopStatus(NamedTuple):
     """0: there is none."""
 
 
-def block_node(path: str) -> BlockNode:
-    """Look at the device that a path names; raises InputError where it is none that can be written to."""
+def block_node(path: str, *, is_read: bool = False) -> BlockNode:
+    """Look at the device that a path names; raises InputError where it is none that can be written to, or `is_read`."""
     if "\0" in path or path == "":
         raise InputError(f"'{path}' is no device")
     try:
@@ -93,12 +93,12 @@ def block_node(path: str) -> BlockNode:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; name a block device, such as /dev/nvme0n1") from None
     try:
-        return node_of_open(descriptor, resolved)
+        return node_of_open(descriptor, resolved, is_read=is_read)
     finally:
         os.close(descriptor)
 
 
-def node_of_open(descriptor: int, path: str) -> BlockNode:
+def node_of_open(descriptor: int, path: str, *, is_read: bool = False) -> BlockNode:
     """Look at an open block device; raises as `block_node` does."""
     number = number_of(os.fstat(descriptor).st_rdev)
     tree = SystemTree()
@@ -108,7 +108,7 @@ def node_of_open(descriptor: int, path: str) -> BlockNode:
     size = _asked(descriptor, _BLKGETSIZE64)
     if not size:
         raise InputError(f"{path} has no size: there is no medium")
-    if tree.read(f"{BLOCK}/{name}/ro").text == "1":
+    if not is_read and tree.read(f"{BLOCK}/{name}/ro").text == "1":
         raise InputError(f"{path} is read-only")
     identity = DeviceIdentity(
         size_bytes=size,

@@ -5,9 +5,9 @@
 //! reserve is left. Between two looks the load can go past it by what it writes in that time.
 
 use crate::error::{EngineError, Result};
-use crate::files::free_space::bytes_text;
 use crate::files::root::Root;
 use crate::sys::posix;
+use crate::units::bytes_text;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 

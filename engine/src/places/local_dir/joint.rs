@@ -6,12 +6,13 @@
 //! removes others.
 
 use crate::error::{EngineError, Result};
-use crate::files::block_groups;
 use crate::files::fileset::FileSetState;
-use crate::files::mark::{Mark, State};
-use crate::files::owner;
-use crate::files::progress::Report;
-use crate::files::remove::{self, Extent, Removed};
+use crate::places::Removed;
+use crate::places::local_dir::block_groups;
+use crate::places::local_dir::mark::{Mark, State};
+use crate::places::local_dir::owner;
+use crate::places::local_dir::remove::{self, Extent};
+use crate::places::progress::Report;
 use crate::plan::FileSet;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};

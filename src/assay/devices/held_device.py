@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.campaign.device_identity import BlockNode, DeviceIdentity, node_of_open, same_name
-from assay.campaign.system_commands import carry_out
+from assay.devices.device_identity import BlockNode, DeviceIdentity, node_of_open, same_name
+from assay.devices.system_commands import carry_out
 from assay.errors import InputError, RunError
 from assay.own_files import open_safe_folder
 

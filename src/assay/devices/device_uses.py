@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from assay.campaign.device_identity import SERIALS, LoopStatus, loop_status_of, number_of
+from assay.devices.device_identity import SERIALS, LoopStatus, loop_status_of, number_of
 from assay.host.block import BLOCK
 from assay.host.mounts import Mount, parse
 from assay.host.reading import SystemTree

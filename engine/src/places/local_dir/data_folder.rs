@@ -15,10 +15,10 @@
 
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
-use crate::files::block_groups;
-use crate::files::hidden;
-use crate::files::owner;
 use crate::files::root::Root;
+use crate::places::local_dir::block_groups;
+use crate::places::local_dir::hidden;
+use crate::places::local_dir::owner;
 use crate::plan::Among;
 use crate::sys::posix;
 use std::ffi::CStr;
@@ -85,6 +85,11 @@ impl DataFolder {
     pub fn open_among(target_uri: &str, among: Option<&Among>) -> Result<Self> {
         let directory = match Scheme::of(target_uri)? {
             (Scheme::File, directory) => directory,
+            (Scheme::Block, _) => {
+                return Err(EngineError::Plan(format!(
+                    "target '{target_uri}' is a block device, which has no folders"
+                )));
+            }
             #[cfg(test)]
             (Scheme::Null, _) => unreachable!("no Plan reaches it"),
         };

@@ -4,13 +4,13 @@
 //! device nor `remove` takes it for something else.
 
 use crate::error::{EngineError, Result};
-use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::free_space::bytes_text;
-use crate::files::lay_out;
-use crate::files::progress::Report;
+use crate::places::local_dir::data_folder::DataFolder;
+use crate::places::local_dir::lay_out;
+use crate::places::progress::Report;
 use crate::plan::{FileSet, Layout};
 use crate::sys::posix;
+use crate::units::bytes_text;
 use std::sync::atomic::AtomicBool;
 
 /// Size of one file of the filling.
