@@ -146,6 +146,7 @@ def test_latency_and_places_are_those_of_the_device_itself(assay: Assay) -> None
 def test_reads_through_the_page_cache_are_told_from_those_of_the_device(assay: Assay, device: Path) -> None:
     words = ("measure", f"block:{device}", "--bs", "64k", "--time", "0.5s", "--no-report", "--json")
 
+    assert f"{device} can be read" in assay("doctor", f"block:{device}", check={0, 3}).stdout
     (cold,) = document(assay(*words, "--cache", "cold", check=MEASURED))["results"]
     (warm,) = document(assay(*words, "--cache", "warm", check=MEASURED))["results"]
 
@@ -253,6 +254,8 @@ def test_nothing_is_written_where_that_was_not_asked_for(
         assert f"{other}" in _refused(assay, device, image, "--destroy-data", device, "--destroy-data", other)
     assert "no block device" in _refused(assay, device, image, "--destroy-data", image)
     assert "--destroy-data" in _refused(assay, device, image, "--destroy-data", device, "--hosts", "local:2")
+    nobody = Assay(tmp_path / "nobodys", user=NOBODY, home=tmp_path)
+    assert "run as root" in nobody("measure", f"block:{device}", *QUICKLY, check=2).stderr
 
 
 def test_a_device_in_use_or_with_content_that_was_not_named_is_not_written_to(

@@ -8,10 +8,11 @@ from assay import plan
 from assay.errors import InputError, PlanError
 from assay.loads import quick
 from assay.loads.simple_load import of_device
-from assay.loads.sizing import LARGEST_BYTES, MIB, device_sizing
+from assay.loads.sizing import LARGEST_BYTES, device_sizing
 from assay.places import DevicePlace, check_place, of_place
 from assay.running.plan_summary import plan_summary
 from assay.targets import device_of, directories, directory_of, places, remote_directories
+from assay.units import MIB
 
 DISK = DevicePlace(path=Path("/dev/disk/by-id/a b%c"), size_bytes=1 << 40)
 MINE = DevicePlace(path=Path("/dev/disk/by-id/a b%c"), size_bytes=1 << 40, destroy_data=True)
@@ -136,7 +137,7 @@ def test_a_load_on_a_device_is_one_file_of_all_of_it() -> None:
     assert of_device(DISK, size="1g", files="1", verify=False) == ("1g", "1")
     for wrong in ({"files": "2"}, {"verify": True}, {"size": "2t"}):
         with pytest.raises(InputError):
-            of_device(DISK, **({"size": None, "files": None, "verify": False} | wrong))  # type: ignore[arg-type]
+            of_device(DISK, **({"size": None, "files": None, "verify": False} | wrong))
     with pytest.raises(InputError, match="give --size"):
         of_device(DevicePlace(path=Path("/dev/x")), size=None, files=None, verify=False)
 

@@ -24,7 +24,7 @@ def doctor(
     render("This machine", machine, shown)
     if directory is not None:
         shown.print()
-        render(f"Directory {directory}", there, shown)
+        render(directory if directory.startswith("block:") else f"Directory {directory}", there, shown)
     if any(check.state.value == "cannot" for check in (*machine, *there)):
         raise typer.Exit(COULD_NOT_RUN)
 
@@ -45,9 +45,14 @@ def _machine() -> "tuple[Check, ...]":
 
 
 def _directory(directory: str) -> "tuple[Check, ...]":
-    from assay.doctor.directory_checks import directory_checks
+    from pathlib import Path
+
+    from assay.doctor.directory_checks import device_checks, directory_checks
     from assay.host.machine import ram_bytes
     from assay.host.storage import storage_path
-    from assay.targets import check_directory
+    from assay.places import check_place
 
-    return directory_checks(storage_path(check_directory(directory)), ram_bytes())
+    place = check_place(directory)
+    if not isinstance(place, Path):
+        return device_checks(storage_path(place.path))
+    return directory_checks(storage_path(place), ram_bytes())

@@ -90,6 +90,8 @@ def block_node(path: str, *, is_read: bool = False) -> BlockNode:
         if not stat.S_ISBLK(os.stat(resolved).st_mode):  # noqa: PTH116 - bytes of a name may be anything
             raise InputError(f"{path} is no block device; name one, such as /dev/nvme0n1")
         descriptor = os.open(resolved, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError as error:
+        raise InputError(f"{path}: {error.strerror}: run as root, or as a member of the device's group") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; name a block device, such as /dev/nvme0n1") from None
     try:

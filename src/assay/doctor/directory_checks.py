@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.doctor.check import Check, cannot, gib, limited, ok
 from assay.host.direct_io import probe
-from assay.host.storage import StoragePath
+from assay.host.storage import BLOCK_DEVICES, StoragePath
 from assay.host.unsafe_options import unsafe_options
 from assay.targets import DATA_FOLDER, LOCK, MARK
 
@@ -59,6 +59,11 @@ def nearly_full(path: StoragePath) -> Check | None:
     return limited("space", text, "Report the fill level with the number, or measure an emptier one.")
 
 
+def device_checks(path: StoragePath) -> tuple[Check, ...]:
+    """Check what can be measured on a block device without a file system, which this user can open."""
+    return (ok("reading", f"{path.directory} can be read; writes need --destroy-data"), _storage(path), *_layers(path))
+
+
 def unsafe_mounts(path: StoragePath) -> list[Check]:
     """Name the mount options with which storage is faster because it promises less."""
     cure = "Mount it without the option, or report it with every number of writes."
@@ -79,7 +84,8 @@ def _inodes(path: StoragePath) -> Check:
 
 def _storage(path: StoragePath) -> Check:
     """What kind of storage it is, and whether counters can bear the numbers out."""
-    subject, what = "storage", f"{path.fs_type} on {path.mount_source}"
+    is_device = path.fs_type == BLOCK_DEVICES
+    subject, what = "storage", path.directory if is_device else f"{path.fs_type} on {path.mount_source}"
     if path.is_memory:
         text = f"{what} lives in memory: this measures memory, not storage"
         return limited(subject, text, "Choose a directory on the storage that you mean.")
