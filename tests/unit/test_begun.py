@@ -36,6 +36,7 @@ while read ran waited slices </proc/$$/schedstat; [ $ran -lt {WORKED_NS} ]; do :
 
 
 @pytest.mark.parametrize("before", [f"sleep {WAITED_S}", WORK], ids=["waited", "worked"])
+@pytest.mark.long
 def test_a_program_that_a_shell_became_was_started_then_and_not_when_the_shell_was(before: str) -> None:
     done = subprocess.run(
         ["sh", "-c", SHELL % before, sys.executable],

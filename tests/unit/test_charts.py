@@ -387,6 +387,7 @@ def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Resul
     assert len(set(titles)) == 3
 
 
+@pytest.mark.long
 def test_every_figure_is_valid_vega_lite(run: tuple[MemoryRun, Document]) -> None:
     drawn = list(all_figures(read(run[0]), run[1]))
 

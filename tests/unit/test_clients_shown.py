@@ -372,6 +372,7 @@ def test_of_a_thousand_clients_the_ends_are_shown_and_how_many_lie_between(many:
     assert max(map(cell_len, lines)) <= 80
 
 
+@pytest.mark.long
 def test_a_thousand_clients_take_no_more_lines_than_four(
     four: tuple[RunRecord, Document], many: tuple[RunRecord, Document]
 ) -> None:
@@ -648,6 +649,7 @@ def test_operations_that_end_in_the_same_interval_count_together() -> None:
     assert done_by(begins, ends, np.array([5, 6, 1]), np.array([0, 5, 10, 20])).tolist() == [0, 5.5, 11, 12]
 
 
+@pytest.mark.long
 def test_a_map_of_a_thousand_clients_has_bounded_cells_and_keeps_the_sum(many: tuple[RunRecord, Document]) -> None:
     run, document = many
     first = sum_rows(document)[0]
@@ -714,6 +716,7 @@ def test_of_a_thousand_clients_some_are_drawn_with_both_ends(
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_page_has_cards_of_the_sums_and_one_section_of_clients(four: tuple[RunRecord, Document]) -> None:
     html = page(*four)
 

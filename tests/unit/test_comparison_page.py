@@ -229,6 +229,7 @@ def rows_of(chart: Layered) -> list[dict[str, Any]]:
     return [row for rows in chart.to_dict()["datasets"].values() if isinstance(rows, list) for row in rows]
 
 
+@pytest.mark.long
 def test_every_figure_is_vega_lite_with_words_and_a_table_of_its_own(made: Made) -> None:
     figures = list(comparison_figures(*made))
 

@@ -409,6 +409,7 @@ def test_every_file_of_a_run_has_a_limit_that_it_keeps(tmp_path: Path) -> None:
             assert path.stat().st_size < limit_bytes(name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_any_change_of_any_file_is_read_or_refused_in_one_line(tmp_path: Path, seed: int) -> None:
     random = Random(seed)  # noqa: S311 - it is to come again

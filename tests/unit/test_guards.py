@@ -200,6 +200,7 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
                 yield module, row[2], row[3], row[4]
 
 
+@pytest.mark.long
 def test_every_call_that_changes_something_has_a_row_with_its_rule() -> None:
     guarded: defaultdict[str, set[str]] = defaultdict(set)
     for module, kinds, _, rule in rows():

@@ -371,6 +371,7 @@ def test_the_default_report_is_named_after_its_run(run: tuple[RunRecord, Documen
     assert default_path(run[0].run_id) == Path(f"assay-{RUN_ID}.html")
 
 
+@pytest.mark.long
 def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Path) -> None:
     memory, document = quick_run(LOADS[2:3])
     one = (read(memory), document)

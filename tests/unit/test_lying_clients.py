@@ -279,6 +279,7 @@ def test_one_of_five_lies(tmp_path: Path, kind: str, lie: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LIES)
+@pytest.mark.long
 def test_all_liars_of_a_kind_are_lost_and_nobody_else(tmp_path: Path, kind: str) -> None:
     """A liar for each lie, all in one set: each is lost with its own reason."""
     _lies_together(tmp_path, {f"liar-{number}": _lie(kind, lie) for number, lie in enumerate(LIES[kind])})

@@ -222,6 +222,7 @@ def theirs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return give_away
 
 
+@pytest.mark.long
 def test_a_script_of_another_user_gets_into_no_report(theirs: Callable[[str], None], tmp_path: Path) -> None:
     honest = vega.javascript()
     [kept] = (tmp_path / "theirs" / "assay").iterdir()

@@ -73,6 +73,7 @@ def test_how_many_repeats_each_method_has() -> None:
 
 
 @pytest.mark.parametrize("repeats", [3, 5, 6, 10, 20])
+@pytest.mark.long
 def test_an_interval_holds_the_truth_as_often_as_it_says(repeats: int) -> None:
     random = np.random.default_rng(repeats)
     inside = 0

@@ -345,6 +345,7 @@ def test_a_median_over_repeats_has_the_interval_over_them_or_none(measured: Docu
     assert (slow.latency_intervals_ns.p50 is None) is (count == 2)
 
 
+@pytest.mark.long
 def test_the_page_has_the_rows_and_every_link_of_them_leads_somewhere(run: RunRecord, measured: Document) -> None:
     html = page(run, measured)
 

@@ -187,6 +187,7 @@ def test_never_worse_holds_wrongly_in_at_most_one_of_twenty() -> None:
     assert wrong <= 0.065 * TRIALS
 
 
+@pytest.mark.long
 def test_a_planted_region_is_found_with_three_runs_and_what_is_marked_is_mostly_right() -> None:
     random = np.random.default_rng(3)
     better = {place for place in PLACES if place[1] <= 16 * KIB}
