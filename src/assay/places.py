@@ -8,7 +8,7 @@ from urllib.parse import quote_from_bytes
 import msgspec
 
 from assay.devices.device_identity import BlockNode, block_node
-from assay.errors import InputError
+from assay.errors import InputError, RunError
 from assay.host.block import BLOCK as BLOCK_CLASS
 from assay.host.reading import SystemTree
 from assay.plan import Target
@@ -63,6 +63,14 @@ def check_place(name: str, *, destroy: Collection[str] = ()) -> Place:
     size_bytes = node.identity.size_bytes
     is_named = any(_is_same_device(each, node) for each in destroy)
     return DevicePlace(path=path, size_bytes=size_bytes, destroy_data=is_named)
+
+
+def device_bytes(path: Path) -> int | None:
+    """Give the size of a block device; None where there is none of that name that this user can open."""
+    try:
+        return block_node(str(path), is_read=True).identity.size_bytes
+    except (InputError, RunError):
+        return None
 
 
 def _is_same_device(name: str, node: BlockNode) -> bool:

@@ -155,6 +155,33 @@ def test_reads_through_the_page_cache_are_told_from_those_of_the_device(assay: A
     assert cold["cache"]["resident_before"] == 0.0
 
 
+def test_a_command_line_of_fio_reads_and_with_permission_writes_a_device(
+    assay: Assay, device: Path, image: Path
+) -> None:
+    words = (
+        f"--filename={device}",
+        "--direct=1",
+        "--bs=8k",
+        f"--number_ios={OPS}",
+        "--output-format=json",
+        "--no-report",
+    )
+    before, content = sectors(device), digest(image)
+
+    done = assay("fio", "--name=x", "--rw=randread", "--ioengine=libaio", "--iodepth=4", *words, check=MEASURED)
+
+    after = sectors(device)
+    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] == OPS
+    assert 0 <= (after[1] - before[1]) * SECTOR_BYTES - OPS * BLOCK_BYTES <= 4 * MIB
+    refused = assay("fio", "--name=x", "--rw=randwrite", *words, check=2).stderr
+    assert f"--destroy-data {device}" in refused
+    assert digest(image) == content
+    before = sectors(device)
+    assay("fio", "--name=x", "--rw=randwrite", *words, "--destroy-data", device, check=MEASURED)
+    # Nothing is laid out: fio writes nothing else either.
+    assert (sectors(device)[3] - before[3]) * SECTOR_BYTES == OPS * BLOCK_BYTES
+
+
 def test_quick_reads_all_of_it_and_names_what_it_left_out(assay: Assay, device: Path, image: Path) -> None:
     content = digest(image)
 

@@ -56,6 +56,21 @@ def test_a_job_file_becomes_the_plan_beside_it(path: Path, goldens: Goldens) -> 
     goldens.check_plan(path.with_suffix(".json"), made(*words_of(path)))
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--filename=/dev/a:/dev/b", "--rw=read"), "several devices"),
+        (("--filename=/dev/a:file", "--rw=read", "--size=1m"), "several devices"),
+        (("--filename=/dev/a", "--rw=write", "--verify=crc32c"), "'verify' on a block device"),
+        (("--filename=/dev/a", "--ioengine=filestat"), "works on names"),
+        (("--filename=/dev/../etc/passwd", "--rw=read", "--size=1m"), "leads out of the directory"),
+    ],
+)
+def test_what_a_block_device_cannot_be_used_for_is_refused(words: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        made("--name=x", *words)
+
+
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
 def test_a_faulty_job_file_is_refused_with_line_and_what_would_be_right(path: Path, goldens: Goldens) -> None:
     with pytest.raises(InputError) as caught:

@@ -147,6 +147,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "input_text",
         "outputs",
         "outward",
+        "places",
         "plan",
         "report",
         "results",

@@ -132,6 +132,10 @@ class CommandWords:
     note: str | None = None
     live_json: str | None = None
     """`--live-json FILE`: a line of JSON for each interval."""
+    destroy_data: tuple[str, ...] = ()
+    """`--destroy-data DEVICE`, which may be given again: block devices whose data may be destroyed."""
+    over: tuple[str, ...] = ()
+    """`--over TYPE`, likewise: signatures that may be on them."""
     client_options: dict[str, Any] = dataclasses.field(default_factory=dict)
     """`--hosts A,B` and its companions, as `cli/clients.py` has them."""
 
@@ -145,8 +149,12 @@ _VALUES = {
     "--live-json": "name the file for a line of JSON an interval, or -",
     "--require-trust": "write yes, or weak",
     "--wait-quiet": "give the longest wait, such as 5min",
+    "--destroy-data": "name the block device whose data may be destroyed",
+    "--over": "name the signature that may be overwritten, such as ext4",
 }
 """Options that have a value, and the message if it is missing."""
+_REPEATED = {"--tag": "tags", "--destroy-data": "destroy_data", "--over": "over"}
+"""Those that may be given again, with the field that has them all."""
 _FLAGS = frozenset({"--json", "--no-report", "--quiet", "--strict"})
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 _FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
@@ -174,8 +182,8 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
             of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "give a value")
         elif name in _VALUES:
             given = _value(name, separator, value, rest, _VALUES[name])
-            if name == "--tag":
-                taken["tags"] = (*taken.get("tags", ()), given)
+            if field := _REPEATED.get(name):
+                taken[field] = (*taken.get(field, ()), given)
             else:
                 taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
@@ -212,10 +220,12 @@ class AssayContext:
 
     def _measure(self, origin: "Origin", settings: Any, over: "ClientsAsked | None") -> int:
         from assay.bundle.remarks import remarks
+        from assay.running.destroying import DestroyAsked, with_permission
         from assay.running.users import as_user
         from assay.session import Session
 
         asked = self._asked
+        destroy = DestroyAsked(devices=asked.destroy_data, over=asked.over)
         text = remarks(asked.name, list(asked.tags), asked.note)
         session = Session(
             argv(),
@@ -229,9 +239,10 @@ class AssayContext:
             remarks=text,
             live_json=asked.live_json,
             clients=over,
+            destroy=destroy,
         )
         with scratch_folder() as folder:
-            plan = self._tool.to_plan(settings, origin, folder)
+            plan = with_permission(self._tool.to_plan(settings, origin, folder), destroy)
             return session.measure(as_user(plan, asked.user))
 
     def may_write(self, name: str) -> bool:

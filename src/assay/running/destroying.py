@@ -26,6 +26,17 @@ class DestroyAsked(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = DestroyAsked()
 
 
+def with_permission(plan: Plan, asked: DestroyAsked) -> Plan:
+    """Allow a Plan to overwrite the devices that the user named; raises InputError for a name that is no device's."""
+    if not asked.devices:
+        return plan
+    numbers = {block_node(name.removeprefix(BLOCK)).identity.number for name in asked.devices}
+    targets = tuple(
+        msgspec.structs.replace(target, destroy_data=_number_of(target) in numbers) for target in plan.targets
+    )
+    return msgspec.structs.replace(plan, targets=targets)
+
+
 @contextlib.contextmanager
 def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -> Iterator[Plan]:
     """While this is entered, nobody else begins to use a device that the Plan overwrites; gives the Plan with their numbers.

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay import __version__
+from assay.errors import InputError
+from assay.places import DevicePlace, Place, check_place
 from assay.plan import Origin, Plan
-from assay.targets import check_directory
+from assay.targets import BLOCK
 from assay.tools.fio.command_line import gather_files
 from assay.tools.fio.job_settings import ENGINES, NAME, Settings, version
 from assay.tools.fio.plan import to_plan
@@ -40,6 +42,8 @@ class Fio(FrontEnd[Settings]):
     --parse-only       check the input, and run nothing
     --showcmd          print the jobs as command lines, and run nothing
     --readonly         refuse jobs that write
+    --destroy-data DEV let jobs overwrite the block device that filename
+                       names; --over TYPE: a signature that may be on it
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
@@ -89,7 +93,7 @@ class Fio(FrontEnd[Settings]):
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""
-        return to_plan(settings, origin, _directories(settings))
+        return to_plan(settings, origin, _places(settings))
 
     def adds_clients_up(self, settings: Settings) -> bool:
         """Add them up: the JSON is one document, whose format has no clients."""
@@ -112,8 +116,11 @@ def engine_help(name: str) -> tuple[str, int]:
 
 def plan_anywhere(settings: Settings, words: Sequence[str], files: Files = NO_FILES) -> Plan:
     """Make the Plan as if its directories were there; raises InputError for what is not supported."""
-    named = dict.fromkeys(job.files.directory for job in settings.jobs)
-    return to_plan(settings, FRONT_END.origin(words, files), {name: Path("/", name) for name in named})
+    named = {
+        name: DevicePlace(path=Path(name.removeprefix(BLOCK))) if name.startswith(BLOCK) else Path("/", name)
+        for name in _named_places(settings)
+    }
+    return to_plan(settings, FRONT_END.origin(words, files), named)
 
 
 def command_lines(settings: Settings) -> list[str]:
@@ -125,8 +132,24 @@ def command_lines(settings: Settings) -> list[str]:
     return made
 
 
-def _directories(settings: Settings) -> dict[str, Path]:
-    return {name: check_directory(name or ".") for name in dict.fromkeys(job.files.directory for job in settings.jobs)}
+def _named_places(settings: Settings) -> list[str]:
+    """Name the directories of the jobs, and the block devices as their targets are called."""
+    return list(
+        dict.fromkeys(
+            f"{BLOCK}{job.files.names[0]}" if job.files.device_bytes else job.files.directory for job in settings.jobs
+        )
+    )
+
+
+def _places(settings: Settings) -> dict[str, Place]:
+    found = {name: check_place(name or ".") for name in _named_places(settings)}
+    for job in settings.jobs:
+        place = found.get(f"{BLOCK}{job.files.names[0]}") if job.files.device_bytes else None
+        if isinstance(place, DevicePlace) and place.size_bytes is None and "size" not in job.options:
+            raise InputError(
+                f"fio: {job.where}: 'size' is needed: how large {place.path} is on the clients is unknown here"
+            )
+    return found
 
 
 FRONT_END = Fio()

@@ -31,6 +31,9 @@ def amount(instance: JobInstance) -> Amount:
     size, count = job.size, job.files.count
     start = size.offset_bytes + instance.number * size.offset_increment_bytes
     file_bytes = job.files.bytes_each or start + size.bytes // count
+    if job.files.device_bytes:
+        # What lies behind the size of the job is not touched, and nothing lies behind the device.
+        file_bytes = min(start + size.bytes, job.files.device_bytes)
     unit = job.most_bytes if job.has_one_size else job.least_bytes
     length = max(file_bytes - start, 0) // unit * unit
     if length < job.most_bytes:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.errors import InputError
+from assay.targets import BLOCK
 from assay.tools.arguments import cut
 from assay.tools.fio.job_settings import JobSettings
 
 FileName = tuple[str, str]
-"""Directory and name, as in the options; files that are named by a pattern are represented by the pattern."""
+"""Directory and name, as in the options; files that are named by a pattern are represented by the pattern. A block device is
+the one file of a directory that is called as a target on it is."""
 _MOST_JOBS = 10_000
 
 
@@ -87,6 +89,8 @@ def _free(name: str, taken: dict[str, int]) -> str:
 
 def _names(job: JobSettings, number: int) -> tuple[FileName, ...]:
     files = job.files
+    if files.device_bytes:
+        return ((f"{BLOCK}{files.names[0]}", "device"),)
     if files.names:
         return tuple((files.directory, _check_name(job, name)) for name in files.names)
     words = files.name_format.replace("$jobname", job.name.replace("/", "_")).replace("$jobnum", str(number))
@@ -101,8 +105,6 @@ def _check_name(job: JobSettings, name: str) -> str:
     """Give a name of a file, which is one below the job's directory; raises InputError."""
     path = PurePosixPath(name)
     shown = f"fio: {job.where}: job '{cut(job.name)}': filename '{cut(name)}'"
-    if path.is_relative_to("/dev"):
-        raise InputError(f"{shown} is a device, and Assay measures through files in a directory; name a file on it")
     if path.is_absolute() and not job.files.directory:
         raise InputError(
             f"{shown} leads out of the directory, and Assay writes only in a folder of its own; use directory={path.parent}"

@@ -71,12 +71,19 @@ class Files:
     name_format: str
     count: int
     bytes_each: int
+    device_bytes: int
+    """Size of the block device that `filename` names; 0: it names none."""
     service: str
     """`roundrobin`, `sequential` or `random`."""
     allocate: str
     overwrite: bool
     is_kept: bool
     """Whether they stay after the run, to be used again."""
+
+    @property
+    def length_bytes(self) -> int:
+        """Of each, as far as it is known before the size is read."""
+        return self.bytes_each or self.device_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

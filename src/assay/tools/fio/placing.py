@@ -1,8 +1,14 @@
 """Read which files a job uses, and how much of them."""
 
+from pathlib import Path, PurePosixPath
+
+from assay.places import device_bytes
 from assay.tools.fio import values
 from assay.tools.fio.given import JobOptions
 from assay.tools.fio.job_settings import METADATA, Files, Size
+
+_UNKNOWN_BYTES = 1 << 40
+"""Of a device that is not here: the words of an old run are read again for its output alone."""
 
 
 def files(given: JobOptions) -> Files:
@@ -17,6 +23,9 @@ def files(given: JobOptions) -> Files:
         and given.word("ioengine", "") not in METADATA
     ):
         raise given.fault("openfiles", "is not supported: every file of a job is open from the start; leave it out")
+    devices = [name for name in names if is_device(name)]
+    if devices and len(names) > 1:
+        raise given.fault("filename", "names several devices, or files beside one; give each a job of its own")
     service = given.text("file_service_type", "roundrobin")
     if service not in {"roundrobin", "roundrobin:1", "sequential", "random"}:
         raise given.fault("file_service_type", "is not supported; use roundrobin, sequential or random")
@@ -31,11 +40,17 @@ def files(given: JobOptions) -> Files:
         name_format=_name_format(given),
         count=count,
         bytes_each=given.read("filesize", 0, lambda text: values.size(text, given.kb_base)),
+        device_bytes=(device_bytes(Path(devices[0])) or _UNKNOWN_BYTES) if devices else 0,
         service=service.partition(":")[0],
         allocate=allocate,
         overwrite=given.flag("overwrite"),
         is_kept="unlink" in given and not given.flag("unlink"),
     )
+
+
+def is_device(name: str) -> bool:
+    """Whether a name is that of a block device."""
+    return PurePosixPath(name).is_relative_to("/dev") and ".." not in PurePosixPath(name).parts
 
 
 def _names(given: JobOptions) -> list[str]:
@@ -66,7 +81,7 @@ def _name_format(given: JobOptions) -> str:
 
 def size(given: JobOptions, of: Files, *, is_metadata: bool) -> Size:
     """Read how much is done in of."""
-    whole = of.count * of.bytes_each
+    whole = of.count * of.length_bytes
     given_size, is_percent = given.read(
         "size", (whole, False), lambda text: values.size_or_percent(text, given.kb_base)
     )
@@ -83,7 +98,7 @@ def size(given: JobOptions, of: Files, *, is_metadata: bool) -> Size:
     return Size(
         bytes=given_size,
         io_bytes=given_size * io_bytes // 100 if io_percent else io_bytes,
-        offset_bytes=of.bytes_each * offset // 100 if offset_percent else offset,
+        offset_bytes=of.length_bytes * offset // 100 if offset_percent else offset,
         offset_increment_bytes=given.size("offset_increment"),
         ops=given.whole("number_ios"),
         loops=given.whole("loops", 1, 1, 1 << 30),

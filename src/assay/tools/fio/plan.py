@@ -7,6 +7,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
+from assay.places import Place, of_place
 from assay.tools.fio import values
 from assay.tools.fio.amounts import amount
 from assay.tools.fio.instances import JobInstance, instances, one_value
@@ -20,13 +21,13 @@ _SHORTEST_INTERVAL_S, _INTERVAL_S = 0.1, 1.0
 _LONG_S = 60
 
 
-def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, Path]) -> plan.Plan:
+def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, Place]) -> plan.Plan:
     """Make the Plan.
 
     Args:
         settings: What is asked for.
         origin: Of the Plan.
-        directories: By what the words call them: absolute, and there.
+        directories: Directories and block devices by what the words call them: absolute, and there.
 
     Raises:
         InputError: a combination of jobs is not supported.
@@ -42,12 +43,16 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         name=NAME,
         origin=origin,
         seed=_seed(settings.jobs),
-        targets=tuple(plan.Target(name=name, uri=path.as_uri()) for path, name in named.items()),
+        targets=tuple(_target(name, place) for place, name in named.items()),
         file_sets=tuple(sets.values()),
         phases=tuple(_phases([part for part in by_phase if part], where, Together(settings.jobs, members))),
         sample_interval_s=_interval(settings.jobs),
         untranslated=tuple(_list_deviations(members)),
     )
+
+
+def _target(name: str, place: Place) -> plan.Target:
+    return plan.Target(name=name, uri=place.as_uri()) if isinstance(place, Path) else of_place(name, place)
 
 
 def _seed(jobs: Sequence[JobSettings]) -> int:

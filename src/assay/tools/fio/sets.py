@@ -97,6 +97,9 @@ def _file_set(
         raise InputError(
             f"fio: {first.where}: 'ioengine' of jobs on one file: some move data, others names; give them files of their own"
         )
+    is_device = first.files.device_bytes > 0
+    if is_device:
+        _check_device(users)
     is_verified = _is_verified(users)
     is_kept = any(user.settings.files.is_kept for user in users) and not first.is_metadata
     made = plan.FileSet(
@@ -107,14 +110,26 @@ def _file_set(
         size=plan.Fixed(value=float(_bytes_each(users))),
         file_name="d{index}" if first.engine.startswith("dir") else "f{index}",
         existing_share=0.0 if first.engine == "filecreate" or first.engine.startswith("dir") else 1.0,
-        reuse=plan.Reuse.IF_MATCHES if is_kept else plan.Reuse.NEVER,
+        reuse=plan.Reuse.TRUST if is_device else plan.Reuse.IF_MATCHES if is_kept else plan.Reuse.NEVER,
         content=_content(users, is_verified=is_verified),
-        allocate=plan.Allocate.WRITE if is_verified else _allocate(users),
-        keep=is_kept,
+        allocate=plan.Allocate.WRITE if is_verified or is_device else _allocate(users),
+        keep=is_kept and not is_device,
     )
     # Kept sets do not conflict: one of another size or content has another path.
     identity = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
     return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(identity).hexdigest()[:12]}")
+
+
+def _check_device(users: Sequence[JobInstance]) -> None:
+    """Raise InputError for what a block device cannot have."""
+    for user in users:
+        job = user.settings
+        if job.is_metadata:
+            raise InputError(f"fio: {job.where}: 'ioengine={job.engine}' works on names, and a block device has none")
+        if job.stamps:
+            raise InputError(
+                f"fio: {job.where}: 'verify' on a block device is not supported: its history of writes has no place there"
+            )
 
 
 def _is_verified(users: Sequence[JobInstance]) -> bool:
