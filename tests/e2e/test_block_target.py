@@ -80,7 +80,7 @@ def sectors(device: Path) -> tuple[int, int, int, int]:
 
 
 def load(kind: str, how: str) -> str:
-    """A load of so many operations on the first part of a device."""
+    """A load of `OPS` operations on the first part of a device."""
     return f"""
 name = "some"
 [[file_set]]
@@ -280,7 +280,7 @@ def test_nothing_is_written_where_that_was_not_asked_for(
         assert "another device" in _refused(assay, device, image, "--destroy-data", other)
         assert f"{other}" in _refused(assay, device, image, "--destroy-data", device, "--destroy-data", other)
     assert "no block device" in _refused(assay, device, image, "--destroy-data", image)
-    assert "--destroy-data" in _refused(assay, device, image, "--destroy-data", device, "--hosts", "local:2")
+    assert "another machine" in _refused(assay, device, image, "--destroy-data", device, "--hosts", "local:2")
     nobody = Assay(tmp_path / "nobodys", user=NOBODY, home=tmp_path)
     assert "run as root" in nobody("measure", f"block:{device}", *QUICKLY, check=2).stderr
 

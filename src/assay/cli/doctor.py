@@ -18,13 +18,14 @@ def doctor(
     from assay.console import console
     from assay.errors import COULD_NOT_RUN
     from assay.report.doctor_text import render
+    from assay.targets import BLOCK
 
     shown = console()
     machine = _machine()
     render("This machine", machine, shown)
     if directory is not None:
         shown.print()
-        render(directory if directory.startswith("block:") else f"Directory {directory}", there, shown)
+        render(directory if directory.startswith(BLOCK) else f"Directory {directory}", there, shown)
     if any(check.state.value == "cannot" for check in (*machine, *there)):
         raise typer.Exit(COULD_NOT_RUN)
 

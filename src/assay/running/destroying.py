@@ -52,6 +52,11 @@ def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -
     """
     if asked.over and not asked.devices:
         raise InputError("--over needs --destroy-data, which names the device")
+    if has_clients and (asked.devices or any(target.destroy_data for target in plan.targets)):
+        raise InputError(
+            "--destroy-data: what uses a device of another machine cannot be checked from here. Measure with one machine, or"
+            " only read"
+        )
     named = {name: block_node(name.removeprefix(BLOCK)) for name in asked.devices}
     measured = {_number_of(target) for target in plan.targets} if named else set()
     for name, node in named.items():
@@ -67,14 +72,9 @@ def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -
                 raise InputError(
                     f"{writes} writes to {device}, which would destroy what is on it. If it may: --destroy-data {device}"
                 )
-            if device is None or (has_clients and not target.destroy_data):
+            if device is None or has_clients:
                 targets.append(target)
                 continue
-            if has_clients:
-                raise InputError(
-                    f"{device} would be overwritten on other machines, whose devices cannot be looked at from here:"
-                    " measure it with one machine, or without --destroy-data"
-                )
             node = block_node(str(device), is_read=True)
             if target.destroy_data:
                 held.enter_context(_allowed(node, named, asked.over))
