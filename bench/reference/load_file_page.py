@@ -42,6 +42,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "`[[phase]]`": load_file.PhaseTable,
     "`[[phase.job]]`": load_file.JobTable,
     "stop": plan.Stop,
+    "`[rounds]`": plan.Rounds,
     "steady": plan.SteadyRule,
     "batch": plan.Batch,
     "limit": plan.RateLimit,

@@ -218,6 +218,16 @@ impl<'a> DataSets<'a> {
         fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)
     }
 
+    /// Discard the blocks of a set on a device; whether it was done, and how or why not.
+    pub fn discard(&self, set: usize) -> Result<(bool, String)> {
+        let report = self.emitter.reporter(format!("discarding '{}'", self.plan.file_sets[set].name));
+        let device = self.sets[set].folder().display();
+        Ok(match self.place_of(set).discard(&self.sets[set], &report, self.stop)? {
+            true => (true, format!("all blocks of {device} discarded")),
+            false => (false, format!("{device} takes no discards, so its earlier content is as it was")),
+        })
+    }
+
     /// Remove a marked set; `stop` can cut it short. What was done, in words.
     pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
         let name = &self.plan.file_sets[set].name;

@@ -160,8 +160,12 @@ impl<'a> Run<'a> {
     fn phases(&mut self, programs: Vec<Vec<Program>>) -> Result<Outcome> {
         let mut host = HostObserver::new();
         let (mut seen, mut rates) = (Seen::new(), Rates::default());
+        let mut next_index = 0;
         for ((index, phase), programs) in self.plan.phases.iter().enumerate().zip(programs) {
             let index = index as u32;
+            if index < next_index {
+                continue;
+            }
             if !phase.before.is_empty() {
                 seen.clear();
             }
@@ -173,6 +177,11 @@ impl<'a> Run<'a> {
             self.residency(index, Moment::Before, &watched, &mut seen);
             let prior_state = PriorState::before(&self.data.sets, &programs);
             let (end, reached) = self.measure(index, &rates.settle(phase)?, programs, &mut host)?;
+            if let PhaseEnd::SkippedTo(next) = end {
+                self.emitter.emit(&Event::Skipped { t_ns: self.emitter.now_ns(), phase_index: index, next_index: next });
+                next_index = next;
+                continue;
+            }
             rates.keep(phase, reached);
             seen.clear();
             self.residency(index, Moment::After, &watched, &mut seen);
@@ -186,6 +195,7 @@ impl<'a> Run<'a> {
                 PhaseEnd::Done => steps::carry_out(&mut self.data, index, &phase.after)?,
                 PhaseEnd::Stopped => return Ok(Outcome::Stopped),
                 PhaseEnd::Failed(error) => return Err(error),
+                PhaseEnd::SkippedTo(_) => unreachable!("the loop has gone on"),
             }
         }
         Ok(Outcome::Complete)

@@ -374,6 +374,14 @@ class Started(_Event, kw_only=True):
     """By how much it is later than what was agreed with others; null: nobody agreed."""
 
 
+class Skipped(_Event, kw_only=True):
+    """A phase that was ready was left out by an order, and those that follow it up to `next_index`."""
+
+    t_ns: int
+    phase_index: int
+    next_index: int
+
+
 class Interval(_Event, kw_only=True):
     """One tick of the interval clock; the first of a phase holds the counters at its start and no operations."""
 
@@ -548,6 +556,13 @@ class EndPhase(_Control, kw_only=True):
     phase_index: int
 
 
+class SkipTo(_Control, kw_only=True):
+    """Leave out the phase that is ready, and all before `next_index`; the number of phases leaves out all of the rest."""
+
+    phase_index: int
+    next_index: int
+
+
 class SetMark(_Control, kw_only=True, tag="mark"):
     """Remember this moment."""
 
@@ -558,4 +573,4 @@ class StopRun(_Control, kw_only=True, tag="stop"):
     """Stop the workers, clean up, finish."""
 
 
-Control = StartWhenReady | Start | EndPhase | SetMark | StopRun
+Control = StartWhenReady | Start | EndPhase | SkipTo | SetMark | StopRun

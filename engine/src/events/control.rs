@@ -21,6 +21,13 @@ pub enum Control {
         /// Phase.
         phase_index: u32,
     },
+    /// Leave out the phase that is ready, and all before another.
+    SkipTo {
+        /// The phase that is ready.
+        phase_index: u32,
+        /// The next phase to execute; the number of phases: none.
+        next_index: u32,
+    },
     /// Remember this moment.
     Mark {
         /// What.

@@ -159,6 +159,15 @@ pub enum Event {
         #[serde(default)]
         late_ns: Option<u64>,
     },
+    /// A phase that was ready was left out by an order, and those that follow it up to another.
+    Skipped {
+        /// When.
+        t_ns: u64,
+        /// The phase that was ready.
+        phase_index: u32,
+        /// The next phase to execute; the number of phases: none.
+        next_index: u32,
+    },
     /// What happened in one interval of a phase.
     Interval(Interval),
     /// The client was paused: it was suspended, frozen or stopped, and measured nothing meanwhile.

@@ -17,6 +17,8 @@ pub enum PhaseEnd {
     Done,
     /// By a stop from outside.
     Stopped,
+    /// It was left out before its start, and all phases before this one.
+    SkippedTo(u32),
     /// By a failure that leaves nothing to go on with.
     Failed(EngineError),
 }

@@ -34,6 +34,13 @@ const WAKING_EACH_NS: u64 = 20_000;
 /// Before the start of workers that outnumber the CPUs: what made them has to be over, or some of them begin late.
 const SETTLING_NS: u64 = 25_000_000;
 
+/// What to do with a phase that is ready.
+enum Ordered {
+    Start(Order),
+    SkipTo(u32),
+    Stop,
+}
+
 /// When a phase starts.
 struct Order {
     /// The past: at once.
@@ -81,8 +88,10 @@ impl Watch<'_> {
         if !self.wait_until_ready()? {
             return Ok((PhaseEnd::Stopped, Vec::new()));
         }
-        let Some(order) = self.wait_for_order()? else {
-            return Ok((PhaseEnd::Stopped, Vec::new()));
+        let order = match self.wait_for_order()? {
+            Ordered::Start(order) => order,
+            Ordered::SkipTo(next) => return Ok((PhaseEnd::SkippedTo(next), Vec::new())),
+            Ordered::Stop => return Ok((PhaseEnd::Stopped, Vec::new())),
         };
         let ordered_ns = self.emitter.now_ns();
         let due_ns = order.agreed_monotonic_ns.map_or(ordered_ns, |_| order.start_ns);
@@ -149,9 +158,8 @@ impl Watch<'_> {
         EngineError::Environment(format!("job '{job}': worker {} is gone: its {how}", observed.worker))
     }
 
-    /// Wait for the order to start, and until the first sample is due before it; the agreed time of the start, 0 for now.
-    /// None: stopped.
-    fn wait_for_order(&mut self) -> Result<Option<Order>> {
+    /// Wait for the order to start, and until the first sample is due before it, or for another order.
+    fn wait_for_order(&mut self) -> Result<Ordered> {
         let mut order: Option<Order> = None;
         loop {
             if order.is_none() && self.inbox.starts_when_ready() {
@@ -160,8 +168,8 @@ impl Watch<'_> {
             }
             let lead_ns = self.emitter.now_ns() + SAMPLE_LEAD_NS + self.waking_ns();
             let left = order.as_ref().map(|order| Duration::from_nanos(order.start_ns.saturating_sub(lead_ns)));
-            if left.is_some_and(|left| left.is_zero()) {
-                return Ok(order);
+            if let Some(order) = order.take_if(|_| left.is_some_and(|left| left.is_zero())) {
+                return Ok(Ordered::Start(order));
             }
             let (begun_ns, wait) = (self.emitter.now_ns(), left.unwrap_or(Duration::from_nanos(LOOK_NS)));
             self.pauses.begin();
@@ -175,7 +183,13 @@ impl Watch<'_> {
                     let agreed_monotonic_ns = (at_monotonic_ns > 0).then_some(at_monotonic_ns);
                     order = Some(Order { start_ns, agreed_monotonic_ns });
                 }
-                Some(Message::Control(Control::Stop {})) => return Ok(None),
+                Some(Message::Control(Control::SkipTo { phase_index, next_index }))
+                    if phase_index == self.phase_index && next_index > phase_index && order.is_none() =>
+                {
+                    self.stop_all();
+                    return Ok(Ordered::SkipTo(next_index));
+                }
+                Some(Message::Control(Control::Stop {})) => return Ok(Ordered::Stop),
                 Some(Message::Lost { worker, how }) => return Err(self.lost(worker, &how)),
                 Some(other) => self.aside(other),
                 None => {}
@@ -200,6 +214,13 @@ impl Watch<'_> {
             }
             Message::Control(Control::Start { phase_index, .. }) => {
                 let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
+                self.emitter.warn(Some(self.phase_index), WarningId::ControlOutOfOrder, text);
+            }
+            Message::Control(Control::SkipTo { phase_index, next_index }) => {
+                let text = format!(
+                    "an order to leave out the phases from {phase_index} to before {next_index} came while phase {} was on",
+                    self.phase_index
+                );
                 self.emitter.warn(Some(self.phase_index), WarningId::ControlOutOfOrder, text);
             }
             // One for a phase that is over came late, as it may.

@@ -22,7 +22,11 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
+
+/// How much is discarded between two looks at a stop.
+const DISCARD_BYTES: u64 = 1 << 30;
 
 /// Group and others may write.
 const OTHERS_WRITE: libc::mode_t = 0o022;
@@ -146,6 +150,27 @@ impl Place for BlockDevice {
         // What was on the device is gone since it was written to; there is nothing to go back to.
         state.forget_all();
         Ok(Removed::default())
+    }
+
+    fn discard(&self, state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Result<bool> {
+        let name = posix::c_path(Path::new(&self.name)).map_err(self.failed("open"))?;
+        let device = self.root.open(&name, libc::O_WRONLY, 0).map_err(self.failed("open"))?;
+        let bytes = state.size_of(0);
+        let progress = Progress::new(report, bytes, "bytes");
+        for offset in (0..bytes).step_by(DISCARD_BYTES as usize) {
+            if stop.load(Relaxed) {
+                return Err(EngineError::Stopped);
+            }
+            let length = DISCARD_BYTES.min(bytes - offset);
+            match posix::discard(device.as_fd(), offset, length) {
+                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(false),
+                result => result.map_err(self.failed("discard"))?,
+            }
+            progress.add(length);
+        }
+        self.sync()?;
+        progress.finish();
+        Ok(true)
     }
 
     fn is_half_prepared(&self, _state: &FileSetState) -> bool {

@@ -9,7 +9,7 @@ pub mod progress;
 pub mod write_files;
 
 use crate::backend::uri::Scheme;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::root::Root;
 use crate::places::block::BlockDevice;
@@ -82,6 +82,15 @@ pub trait Place: std::fmt::Debug {
     ///
     /// `Stopped`; an environment error for what is not Assay's; the system call that failed.
     fn remove(&self, state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Result<Removed>;
+
+    /// Discard all blocks of a set, whose content is lost; false where the device takes no discards.
+    ///
+    /// # Errors
+    ///
+    /// `Stopped`; a Plan error for a place without blocks of its own; the system call that failed.
+    fn discard(&self, state: &FileSetState, _report: Report<'_>, _stop: &AtomicBool) -> Result<bool> {
+        Err(EngineError::Plan(format!("{} is not on a block device, and cannot be discarded", state.folder().display())))
+    }
 
     /// Whether a part of a set, which is of no use to anybody, is there and this run's after [`Place::prepare`] failed.
     fn is_half_prepared(&self, state: &FileSetState) -> bool;

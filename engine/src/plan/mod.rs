@@ -23,7 +23,7 @@ pub use job::{
     Affinity, Arrival, Backend, Batch, Direct, Ends, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind,
 };
 pub use op::{Access, Coverage, FileRef, Op, OpFlags, OpKind, Pick, Region};
-pub use phase::{CacheCondition, Phase, Place, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step};
+pub use phase::{CacheCondition, Phase, Place, Rounds, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use stop::{Stop, StopOf};
@@ -59,6 +59,9 @@ pub struct Plan {
     pub file_sets: Vec<FileSet>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
+    /// What ends the rounds of phases that are repeated; the engine has no use for it.
+    #[serde(default)]
+    pub rounds: Option<Rounds>,
     /// Who the engine runs as; none: who starts the run.
     #[serde(default)]
     pub user: Option<User>,

@@ -68,6 +68,24 @@ pub struct SteadyRule {
     pub step_s: f64,
 }
 
+/// Rounds: phases that are repeated until the results of some are steady over several rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounds {
+    /// Names of the phases whose results are looked at.
+    pub of: Vec<String>,
+    /// What of these results.
+    pub by: SteadyOf,
+    /// Consecutive rounds that are looked at.
+    pub window: u32,
+    /// Rounds after which it ends in any case.
+    pub most: u32,
+    /// Largest minus smallest result, as a share of their mean, up to which they are steady.
+    pub range_share: f64,
+    /// Rise or fall of the line of least squares over the window, as a share of the mean, up to which they are steady.
+    pub slope_share: f64,
+}
+
 /// What may be even.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,6 +126,9 @@ pub enum StartCondition {
         /// What is printed before.
         number: u64,
     },
+    /// A decision by the results of earlier rounds: this phase begins another round of the Plan's rounds, or the rest of them
+    /// is left out.
+    NextRound {},
 }
 
 /// The client cache that a phase wants.
@@ -164,6 +185,11 @@ pub enum Step {
     Settle {
         /// Longest wait in seconds.
         at_most_s: f64,
+    },
+    /// Discard all blocks of a set on a block device, whose content is lost.
+    Discard {
+        /// File set.
+        set: String,
     },
     /// Fill the target's file system to a share of its size.
     Fill {

@@ -84,6 +84,9 @@ const fn is_possible(kind: OpKind) -> bool {
 /// Check the steps of a phase. The text says what is wrong.
 pub fn check_steps(plan: &Plan, phase: &Phase) -> Result<()> {
     for step in phase.before.iter().chain(&phase.after) {
+        if let Step::Discard { set } = step {
+            check_discard(plan, set).map_err(|text| EngineError::Plan(format!("phase '{}': {text}", phase.name)))?;
+        }
         let (word, target) = match step {
             Step::Fill { target, .. } => ("fill", Some(target)),
             Step::Age { set, .. } => ("age", set_named(plan, set).map(|set| &set.target)),
@@ -99,6 +102,18 @@ pub fn check_steps(plan: &Plan, phase: &Phase) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn check_discard(plan: &Plan, set: &str) -> std::result::Result<(), String> {
+    match set_named(plan, set).map(|set| device_of(plan, set)) {
+        Some(None) => Err(format!(
+            "discard '{set}': only a block device can be discarded; name one, as block:/dev/NAME, with --destroy-data"
+        )),
+        Some(Some(target)) if !target.destroy_data => {
+            Err(format!("discard '{set}': it would destroy the data of {}, which is not allowed", target.uri))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn set_named<'a>(plan: &'a Plan, name: &str) -> Option<&'a FileSet> {
@@ -184,5 +199,16 @@ mod tests {
         assert!(refused(Step::Fill { target: "here".to_owned(), used_share: 0.5 }));
         assert!(refused(Step::Age { set: on_device().name, churn: 1.0 }));
         assert!(!refused(Step::Evict { set: on_device().name }));
+    }
+
+    #[test]
+    fn only_a_device_whose_data_may_be_destroyed_is_discarded() {
+        let discard = || phase(Vec::new(), vec![Step::Discard { set: on_device().name }]);
+        let refusal = |plan: &Plan| check_steps(plan, &discard()).err().map(|error| error.to_string());
+        let folder = plans::plan("file:///here".to_owned(), on_device(), Vec::new());
+
+        assert_eq!(refusal(&plan(on_device(), true)), None);
+        assert!(refusal(&plan(on_device(), false)).unwrap().contains("is not allowed"));
+        assert!(refusal(&folder).unwrap().contains("only a block device"));
     }
 }

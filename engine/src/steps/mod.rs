@@ -57,6 +57,7 @@ fn check_one(step: &Step, plan: &Plan) -> std::result::Result<(), String> {
         Step::DropCaches { place: Place::Client } | Step::Sync {} => Ok(()),
         Step::Prepare { .. } | Step::Remove { .. } | Step::Evict { .. } | Step::Warm { .. } => Ok(()),
         Step::Fill { .. } | Step::Age { .. } | Step::Verify { .. } | Step::Ceilings { .. } => Ok(()),
+        Step::Discard { .. } => Ok(()),
         Step::Settle { .. } | Step::Sleep { .. } => Ok(()),
     }
 }
@@ -74,6 +75,7 @@ fn word_and_set(step: &Step) -> (&'static str, Option<&str>) {
         Step::Settle { .. } => ("settle", None),
         Step::Fill { .. } => ("fill", None),
         Step::Age { set, .. } => ("age", Some(set)),
+        Step::Discard { set } => ("discard", Some(set)),
         Step::Remove { set } => ("remove", Some(set)),
         Step::Sleep { .. } => ("sleep", None),
         Step::Command { .. } => ("command", None),
@@ -118,6 +120,7 @@ fn carry_out_one(run: &mut DataSets, phase_index: u32, step: &Step) -> Result<Do
             cache::warm(&run.sets[index_of(set)], *share, run.stop, &report).map(|detail| (true, detail))
         }
         Step::Age { set, churn } => age_set(run, index_of(set), *churn),
+        Step::Discard { set } => run.discard(index_of(set)),
         Step::Fill { target, used_share } => run.fill(target, *used_share).map(|detail| (true, detail)),
         Step::Verify { set } => check_blocks(run, phase_index, index_of(set)),
         Step::Ceilings { set, seconds } => measure_ceilings(run, index_of(set), *seconds),

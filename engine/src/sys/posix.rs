@@ -251,6 +251,15 @@ pub fn length_of(file: BorrowedFd<'_>) -> io::Result<u64> {
     if end < 0 { Err(io::Error::last_os_error()) } else { Ok(end as u64) }
 }
 
+/// Discard a range of an open block device, whose content is lost (BLKDISCARD).
+pub fn discard(device: BorrowedFd<'_>, offset: u64, length: u64) -> io::Result<()> {
+    /// `_IO(0x12, 119)` of linux/fs.h.
+    const BLKDISCARD: libc::c_ulong = 0x1277;
+    let range = [offset, length];
+    // SAFETY: the call reads two numbers of 64 bits, which live through it.
+    retried(|| unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) }).map(drop)
+}
+
 /// A number of this system, `_SC_...`.
 pub fn system_number(name: libc::c_int) -> u64 {
     // SAFETY: sysconf takes no pointers.

@@ -3,7 +3,7 @@
 While it runs, from the engine's own intervals: once the asked time is over, and at intervals after that, each of its
 jobs is judged as its result will be (`statistics/steady.py`). The phase can end when all of them are steady, were so
 for as long as was asked for, and are known well enough. It ends by itself at its longest time. A phase with a rule of
-evenness of its own ends by that (`evenness.py`).
+evenness of its own ends by that (`evenness.py`), and rounds by theirs (`next_round.py`).
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ import numpy as np
 from assay import events
 from assay.analysis import thresholds
 from assay.analysis.evenness import Evenness
+from assay.analysis.next_round import NextRound
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.series import gathered_rates
 from assay.analysis.statistics.mean import mean_interval
@@ -36,6 +37,11 @@ class Settling:
         self._passed_ns = 0
         self._next_s = 0.0
         self._evenness: Evenness | None = None
+        self._next_round = NextRound(plan)
+
+    def order(self, phase_index: int) -> events.Start | events.SkipTo:
+        """Give the order for a phase that is ready."""
+        return self._next_round.order(phase_index)
 
     def hear(self, event: events.Event | None) -> events.EndPhase | None:
         """Take an event in; the order to end the phase, where it can end."""
@@ -44,7 +50,9 @@ class Settling:
                 self._index, self._intervals, self._passed_ns = event.phase_index, [], 0
                 self._next_s = self._phase.stop.seconds or 0.0
                 self._evenness = Evenness(self._phase.steady) if self._phase.steady else None
+                self._next_round.begin(event)
             case events.Interval() if event.phase_index == self._index and event.dt_ns > 0:
+                self._next_round.hear(event, _parts(self._phase, event))
                 return self._look(event)
             case _:
                 pass

@@ -139,6 +139,11 @@ def _check_clients(clients: Sequence[str], directories: Mapping[str, Path] | Non
 
 def _check(plan: Plan, share: Share) -> None:
     """Refuse what no client but the leader has, and what several do to one file system."""
+    if plan.rounds is not None:
+        raise InputError(
+            "this load is repeated in rounds until one machine's results are steady, which clients together are not asked"
+            " for; measure on one machine, without clients"
+        )
     for phase in plan.phases:
         if phase.gate is not None:
             awaited = "a line of input" if isinstance(phase.gate, InputLine) else "a semaphore"

@@ -115,8 +115,12 @@ def _path_of(target: plan.Target) -> Path | None:
 
 
 def on_device(file_set: plan.FileSet, targets: Sequence[plan.Target]) -> plan.FileSet:
-    """Give a set on a block device what is there, unless that may be destroyed: then it is written first, like a file."""
+    """Give a set on a block device what is there, unless that may be destroyed: then it is written first, like a file.
+
+    A load that writes by itself what it then measures has `reuse = "trust"`, so that nothing is written before.
+    """
     target = next((one for one in targets if one.name == file_set.target), None)
     if target is None or device_of(target) is None:
         return file_set
-    return msgspec.structs.replace(file_set, reuse=plan.Reuse.NEVER if target.destroy_data else plan.Reuse.TRUST)
+    is_written = target.destroy_data and file_set.reuse is not plan.Reuse.TRUST
+    return msgspec.structs.replace(file_set, reuse=plan.Reuse.NEVER if is_written else plan.Reuse.TRUST)

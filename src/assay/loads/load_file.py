@@ -62,6 +62,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     unless `--target NAME=DIR` names another."""
     file_set: tuple[plan.FileSet, ...] = ()
     """The files that the load works on."""
+    rounds: plan.Rounds | None = None
+    """Repeat the phases in rounds until results are steady."""
     phase: tuple[plan.Phase, ...]
     """What happens, in order."""
 
@@ -80,6 +82,12 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
 
     name: str
     """Key of its results."""
+    each: dict[str, list[object]] = msgspec.field(default_factory=dict)
+    """Make the phase for each combination of these values, the last name changing fastest: with `each = { block = ["4KiB",
+    "8KiB"] }`, `${block}` is replaced anywhere in the phase, its `name` too. A value may be a table: `mix = [{ read = 95,
+    write = 5 }]` and `${mix.read}`."""
+    once: bool = False
+    """With `[rounds]`: done before the first round, and not repeated."""
     title: str = ""
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""

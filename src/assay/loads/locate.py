@@ -9,6 +9,7 @@ Grammar: TOML 1.0.0 (toml.io).
 import bisect
 import re
 import tomllib
+from collections.abc import Sequence
 
 Path = tuple[str | int, ...]
 
@@ -37,6 +38,30 @@ class Lines:
             if path[:length] in self._lines:
                 return self._lines[path[:length]]
         return None
+
+    def repeated(self, key: str, origins: Sequence[int], *, is_list: bool) -> "Lines":
+        """Give the lines of a document whose tables `key` were repeated.
+
+        Args:
+            key: Of the array of tables, or of the one table.
+            origins: By place in the new array: the place in the text's.
+            is_list: Whether the text has an array.
+        """
+        by_origin: dict[int, dict[Path, int]] = {}
+        kept = {}
+        for path, line in self._lines.items():
+            if path[:1] != (key,) or path == (key,):
+                kept[path] = line
+            elif not is_list:
+                by_origin.setdefault(0, {})[path[1:]] = line
+            elif isinstance(path[1], int):
+                by_origin.setdefault(path[1], {})[path[2:]] = line
+        repeated = {
+            (key, place, *rest): line
+            for place, origin in enumerate(origins)
+            for rest, line in by_origin.get(origin, {}).items()
+        }
+        return Lines({**kept, **repeated})
 
 
 def locate(text: str) -> Lines:

@@ -19,7 +19,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
-from assay.loads import impossible
+from assay.loads import each, impossible
 from assay.loads.confirmation import confirmations
 from assay.loads.further_targets import PlacedTargets, on_device, placed_targets
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable, TargetTable
@@ -94,6 +94,9 @@ def parse(
     if repeat < 1:
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
     document, lines = read_toml(text, source)
+    if repeat > 1 and "rounds" in document:
+        why = f"--repeat {repeat}: this load repeats its phases in rounds, until they are steady; run it again instead"
+        raise FrontEndError(source, lines.line_of(("rounds",)), why)
     check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
@@ -115,7 +118,7 @@ def phase_count(text: str, source: str) -> int:
     document, _ = read_toml(text, source)
     phases = document.get("phase", [])
     phases = phases if isinstance(phases, list) else [phases]
-    count = sum(PHASE_SECONDS in references(phase) for phase in phases)
+    count = sum(_times_done(phase, document) for phase in phases if PHASE_SECONDS in references(phase))
     if not count:
         cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
         if times := sorted(
@@ -124,6 +127,15 @@ def phase_count(text: str, source: str) -> int:
             cure = f"its times are set one by one: {', '.join(f'--set {name}=T' for name in times)}"
         raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
     return count
+
+
+def _times_done(phase: object, document: Mapping[str, Any]) -> int:
+    """How often a phase is done at most."""
+    rounds = document.get("rounds")
+    if not isinstance(rounds, dict) or (isinstance(phase, dict) and phase.get("once") is True):
+        return 1
+    most = rounds.get("most", plan.Rounds(of=()).most)
+    return most if isinstance(most, int) and most > 0 else 1
 
 
 def scaled_parameters(text: str, source: str, factor: float, *, given: Collection[str]) -> dict[str, str]:
@@ -176,7 +188,7 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
         raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
     check_document(document, source)
-    return document, locate(text)
+    return each.expand(document, source, locate(text))
 
 
 class _Translation:
@@ -193,6 +205,7 @@ class _Translation:
         self._drop_caches: set[str] = set()
         self._ends_open: set[str] = set()
         self._confirmed: set[str] = set()
+        self._once: set[str] = set()
         reader.translate |= {
             plan.Target: self._target,
             plan.FileSet: self._file_set,
@@ -217,6 +230,8 @@ class _Translation:
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in file_sets])
         self._unique("phase", "phase", [item.name for item in top.phase])
         self._check_shares(top)
+        self._check_rounds(top)
+        repeat = top.rounds.most if top.rounds else repeat
         drop_caches = frozenset(self._drop_caches)
         most = int(limits.LISTS["phases"].most)
         if len(top.phase) * repeat > most:
@@ -234,11 +249,33 @@ class _Translation:
                 file_sets,
                 drop_caches=drop_caches,
                 repeat=repeat,
+                once=frozenset(self._once),
+                decided_from=top.rounds.window if top.rounds else None,
             ),
+            rounds=top.rounds,
             sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
             accept=top.accept,
         )
+
+    def _check_rounds(self, top: LoadFile) -> None:
+        once = [phase.name in self._once for phase in top.phase]
+        if top.rounds is None:
+            if any(once):
+                place = ("phase", once.index(True), "once")
+                raise self._reader.error(place, "without [rounds] every phase is done once; take it away")
+            return
+        if top.rounds.most < top.rounds.window:
+            text = f"{top.rounds.most} rounds are fewer than the window, {top.rounds.window}"
+            raise self._reader.error(("rounds", "most"), text)
+        first = once.index(False) if False in once else len(once)
+        if True in once[first:]:
+            place = ("phase", first + once[first:].index(True), "once")
+            raise self._reader.error(place, "the rounds come last: put the phases that are done once before the others")
+        repeated = [phase.name for phase in top.phase[first:]]
+        for index, name in enumerate(top.rounds.of):
+            if name not in repeated:
+                raise self._reader.unknown(("rounds", "of", index), "repeated phase", name, repeated)
 
     def _check_shares(self, top: LoadFile) -> None:
         try:
@@ -301,6 +338,8 @@ class _Translation:
                     (*path, "drop_caches"), 'dropping caches is part of cache = "cold"; ask for both'
                 )
             self._drop_caches.add(table.name)
+        if table.once:
+            self._once.add(table.name)
         for key, steps in (("before", table.before), ("after", table.after or ())):
             for index, step in enumerate(steps):
                 place = (*path, key, index)

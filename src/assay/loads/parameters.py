@@ -6,14 +6,14 @@ which of them `--scale` makes larger or smaller (scaling.py).
 """
 
 import difflib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from assay.errors import FrontEndError, InputError
-from assay.loads.locate import Lines, Path
+from assay.loads.locate import Lines
+from assay.loads.references import REFERENCE, Scalar, find_references, replace_references
 from assay.loads.text_bounds import WORD_CHARACTERS
 from assay.units import parse_bytes, spell_out
 
@@ -22,11 +22,7 @@ SIZE = "size"
 BUILT_IN = (SIZE, "files", PHASE_SECONDS)
 """Bytes of the data set, files of a metadata set, seconds of a timed phase."""
 
-Scalar = str | int | float | bool
-
 _OF_PARAMETERS = ("parameters", "scale")
-
-_REFERENCE = re.compile(r"\$(\$)?\{([^}]*)\}")
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +39,7 @@ def declared(document: Mapping[str, Any], source: str, lines: Lines) -> dict[str
     if not isinstance(table, dict):
         raise FrontEndError(source, lines.line_of(("parameters",)), "parameters: a table is wanted")
     found = {name: Parameter(name=name, default=_scalar(table[name], name, source, lines)) for name in table}
-    for name, path in _references(_body(document), ()):
+    for name, path in find_references(_body(document)):
         if name in found:
             continue
         if name not in BUILT_IN:
@@ -72,14 +68,15 @@ def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source:
             values[name] = parameter.default
         else:
             cure = f"give it with --set {name}=..., or declare a default under [parameters]"
-            place = next(path for found, path in _references(_body(document), ()) if found == name)
+            place = next(path for found, path in find_references(_body(document)) if found == name)
             raise FrontEndError(source, lines.line_of(place), f"parameter '{name}' has no value; {cure}")
-    return {key: _replace(value, values) for key, value in _body(document).items()}
+    replaced: dict[str, Any] = replace_references(_body(document), values, is_last=True)
+    return replaced
 
 
 def references(value: object) -> set[str]:
     """Names that `${...}` anywhere inside a value refers to."""
-    return {name for name, _ in _references(value, ())}
+    return {name for name, _ in find_references(value)}
 
 
 def _body(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +87,7 @@ def _scalar(value: object, name: str, source: str, lines: Lines) -> Scalar:
     line = lines.line_of(("parameters", name))
     if not isinstance(value, str | int | float | bool):
         raise FrontEndError(source, line, f"parameters.{name}: a text, a number, true or false is wanted")
-    if isinstance(value, str) and _REFERENCE.search(value):
+    if isinstance(value, str) and REFERENCE.search(value):
         raise FrontEndError(source, line, f"parameters.{name}: a default cannot refer to another parameter")
     return value
 
@@ -122,31 +119,6 @@ def _in_full(setting: str, parameter: Parameter) -> str:
     except InputError:
         return setting
     return spell_out(setting)
-
-
-def _references(value: object, path: Path) -> Iterator[tuple[str, Path]]:
-    if isinstance(value, str):
-        yield from ((match[2], path) for match in _REFERENCE.finditer(value) if not match[1])
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _references(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _references(item, (*path, index))
-
-
-def _replace(value: Any, values: Mapping[str, Scalar]) -> Any:
-    if isinstance(value, dict):
-        return {key: _replace(item, values) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replace(item, values) for item in value]
-    if not isinstance(value, str):
-        return value
-    match = _REFERENCE.fullmatch(value)
-    if match and not match[1]:
-        return values[match[2]]
-    # `$${` is a literal `${`.
-    return _REFERENCE.sub(lambda found: found[0][1:] if found[1] else str(values[found[2]]), value)
 
 
 def _cure(name: str, known: Mapping[str, object] | list[str]) -> str:

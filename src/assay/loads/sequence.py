@@ -16,7 +16,13 @@ from assay.plan.walk import job_ops, phase_sets, touched_sets
 
 
 def lay_out_sequence(
-    phases: Sequence[Phase], file_sets: Sequence[FileSet], *, drop_caches: frozenset[str], repeat: int
+    phases: Sequence[Phase],
+    file_sets: Sequence[FileSet],
+    *,
+    drop_caches: frozenset[str],
+    repeat: int,
+    once: frozenset[str] = frozenset(),
+    decided_from: int | None = None,
 ) -> tuple[Phase, ...]:
     """Make the phases of a Plan from those of a load file: whole sequence again and again, `repeat` times.
 
@@ -25,6 +31,8 @@ def lay_out_sequence(
         file_sets: All sets of the load.
         drop_caches: Names of the cold phases that also drop the caches of the machine.
         repeat: Times that each phase is measured; interleaved, so that drift of the machine falls on all phases alike.
+        once: Names of the phases that are done in the first repeat only.
+        decided_from: The repeat from which on each begins with the decision whether to go on (rounds).
     """
     reuse = {file_set.name: file_set.reuse for file_set in file_sets}
     stated = {step.set for phase in phases for step in _steps(phase) if isinstance(step, plan.Prepare)}
@@ -34,7 +42,10 @@ def lay_out_sequence(
     for index in range(repeat):
         if index:
             present -= {name for phase in phases for name in changed_sets(phase)}
-        for phase in phases:
+        done = [phase for phase in phases if not index or phase.name not in once]
+        if decided_from is not None and index >= decided_from:
+            done[0] = msgspec.structs.replace(done[0], gate=plan.NextRound())
+        for phase in done:
             needed = [name for name in _needed_sets(phase) if name not in present and name not in stated]
             layout = [step for name in needed for step in _layout_steps(name, reuse[name], again=name in known)]
             before = (*layout, *phase.before, *_cache_steps(phase, drop_caches=phase.name in drop_caches))

@@ -91,11 +91,23 @@ from assay.plan.operations import (
     Shuffled,
     Slot,
 )
-from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore, SteadyBy, SteadyOf, SteadyRule
+from assay.plan.phases import (
+    CacheCondition,
+    Gate,
+    InputLine,
+    NextRound,
+    Phase,
+    Rounds,
+    Semaphore,
+    SteadyBy,
+    SteadyOf,
+    SteadyRule,
+)
 from assay.plan.steps import (
     Age,
     Ceilings,
     Command,
+    Discard,
     DropCaches,
     Evict,
     Fill,

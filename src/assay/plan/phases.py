@@ -50,6 +50,23 @@ class SteadyRule(Value, kw_only=True):
     """Length of one value."""
 
 
+class Rounds(Value, kw_only=True):
+    """Repetition of phases until the results of some are steady. The defaults are those of SNIA SSS PTS 2.0.2."""
+
+    of: tuple[str, ...]
+    """Names of the phases whose results are looked at; each has one job."""
+    by: SteadyOf = SteadyOf.OPS
+    """What of these results: operations or bytes per second, or the mean latency."""
+    window: int = 5
+    """Consecutive rounds that are looked at; what is reported is of these."""
+    most: int = 25
+    """Rounds after which it ends in any case."""
+    range_share: float = 0.2
+    """Largest minus smallest result, as a share of their mean, up to which they are steady."""
+    slope_share: float = 0.1
+    """Rise or fall of the line of least squares over the window, as a share of the mean, up to which they are steady."""
+
+
 class Semaphore(Kind, kw_only=True):
     """One of a set of System V semaphores: as many runs as it is high each take one, and wait until it is at zero."""
 
@@ -68,7 +85,11 @@ class InputLine(Kind, kw_only=True):
     """What is printed."""
 
 
-Gate = Semaphore | InputLine
+class NextRound(Kind, kw_only=True):
+    """A decision by the results of earlier rounds: another round begins, or the rest of them is left out."""
+
+
+Gate = Semaphore | InputLine | NextRound
 
 
 class Phase(Value, kw_only=True):

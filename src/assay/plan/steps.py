@@ -67,6 +67,13 @@ class Settle(Kind, kw_only=True):
     """Longest wait."""
 
 
+class Discard(Kind, kw_only=True):
+    """Discard all blocks of a set on a block device, whose content is lost."""
+
+    set: str
+    """File set."""
+
+
 class Fill(Kind, kw_only=True):
     """Fill the target's file system to a share of its size."""
 
@@ -124,6 +131,7 @@ Step = (
     | Verify
     | Sync
     | Settle
+    | Discard
     | Fill
     | Age
     | Remove

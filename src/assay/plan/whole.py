@@ -7,7 +7,7 @@ import msgspec
 from assay.errors import PlanError
 from assay.plan import limits
 from assay.plan.file_sets import FileSet, Target
-from assay.plan.phases import Phase, check_longest_time
+from assay.plan.phases import NextRound, Phase, Rounds, check_longest_time
 from assay.plan.references import check_plan
 from assay.plan.values import Value
 
@@ -76,6 +76,8 @@ class Plan(Value, kw_only=True):
     """The question that the run answers, in a line."""
     void_if: str = ""
     """What would make that answer void, in a line."""
+    rounds: Rounds | None = None
+    """What ends the rounds of phases that are repeated."""
     user: User | None = None
     """Who the engine runs as; None: who starts the run."""
     among: Among | None = None
@@ -98,6 +100,7 @@ class Plan(Value, kw_only=True):
         for phase in self.phases:
             check_longest_time(phase)
         check_plan(self.targets, self.file_sets, self.phases)
+        _check_rounds(self.rounds, self.phases)
 
     def to_json(self) -> bytes:
         """Encode for the engine and for `resolved.json`."""
@@ -119,6 +122,23 @@ class Plan(Value, kw_only=True):
             if candidate.name == name:
                 return candidate
         raise PlanError(f"plan '{self.name}': no file set '{name}'")
+
+
+def _check_rounds(rounds: Rounds | None, phases: Sequence[Phase]) -> None:
+    if rounds is None:
+        if any(isinstance(phase.gate, NextRound) for phase in phases):
+            raise PlanError("a phase begins another round, and the plan does not define what ends them (rounds)")
+        return
+    jobs = {phase.name: len(phase.jobs) for phase in phases}
+    for name in rounds.of:
+        if name not in jobs:
+            raise PlanError(f"rounds: there is no phase '{name}'; known here: {', '.join(jobs)}")
+        if jobs[name] > 1:
+            raise PlanError(
+                f"rounds: phase '{name}' has several jobs, so it is ambiguous whose result counts; keep one"
+            )
+    if not rounds.of:
+        raise PlanError("rounds: of names no phase; name those whose results have to be steady")
 
 
 def _unique(what: str, names: Sequence[str]) -> None:

@@ -28,10 +28,13 @@ from assay.targets import places
 
 
 class Watch(Protocol):
-    """Decides from what happens when a phase can end."""
+    """Decides from what happens when a phase can end, and whether another round begins."""
 
     def hear(self, event: events.Event | None) -> events.Control | None:
         """Handle an event, or None when time has passed without one; returns an order for the engine, if any."""
+
+    def order(self, phase_index: int) -> events.Control:
+        """Give the order for a phase with a gate that is ready: to start, or to leave it out."""
 
 
 class Display(Protocol):
@@ -146,7 +149,8 @@ def _drive(
             gates.wait(plan.phases[event.phase_index], stops, prompts)
             if stops.count:
                 continue
-            engine.send(events.Start(phase_index=event.phase_index, at_monotonic_ns=0))
+            start = events.Start(phase_index=event.phase_index, at_monotonic_ns=0)
+            engine.send(start if watch is None else watch.order(event.phase_index))
         if event is not None and not isinstance(event, events.Interval | events.Progress):
             seen.append(event)
     return seen
