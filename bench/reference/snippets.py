@@ -34,6 +34,7 @@ _CONTEXTS: Final = {
     "content": f'name = "a"\n{_DATA}@\n{_PHASE}{_JOB}{_READ}',
     "`[[phase]]`": f'name = "a"\n{_DATA}@\n',
     "`[[phase.job]]`": f'name = "a"\n{_DATA}{_PHASE}@\n',
+    "cell": f'name = "a"\n{_DATA}[[phase]]\nname = "one"\n@\n{_JOB}{_READ}',
     "stop": f'name = "a"\n{_DATA}[[phase]]\nname = "one"\n@\n{_JOB}{_READ}',
     "`[rounds]`": f'name = "a"\n{_DATA}@\n{_PHASE}{_JOB}{_READ}',
     "steady": f'name = "a"\n{_DATA}[[phase]]\nname = "one"\n@\n{_JOB}{_READ}',
@@ -216,6 +217,7 @@ seconds = "20s"
         f'seconds = "20s"\nextend_to = "1min"\n{_JOB}{_READ.rstrip()}'
     ),
     "`[[phase.job]]`": f'{_JOB}workers = 4\nqueue_depth = 32\nbackend = "io_uring"\ndirect = true\n{_READ.rstrip()}',
+    "cell": 'cell = { row = "4KiB", column = "0/100" }',
     "stop": 'stop = { seconds = "1min", bytes = "10GiB", of = "all" }',
     "`[rounds]`": '[rounds]\nof = ["one"]\nby = "latency"\nmost = 10',
     "steady": 'seconds = "10min"\nsteady = { of = "ops", by = "slope", bound = 1, window = "30s" }',

@@ -508,6 +508,7 @@ Event = (
     | Residency
     | Ready
     | Started
+    | Skipped
     | Interval
     | Paused
     | WentWrong

@@ -335,6 +335,52 @@ class Summary(Part, kw_only=True):
     trusted: bool
 
 
+class TrackedRounds(Part, kw_only=True):
+    """A result that has to be steady over the rounds."""
+
+    label: str
+    """Of the result, without the number of the round."""
+    title: str
+    values: tuple[float | None, ...]
+    """One for each whole round: operations or bytes per second, or nanoseconds."""
+    mean: float | None
+    """Of the window."""
+    range_share: float | None
+    """Largest minus smallest of the window, as a share of the mean."""
+    slope_share: float | None
+    """Rise or, below 0, fall of the line of least squares over the window, as a share of the mean."""
+
+
+class RoundsCell(Part, kw_only=True):
+    """A result with its place in the table of the rounds."""
+
+    row: str
+    column: str
+    label: str
+    """Of its summary."""
+
+
+class Rounds(Part, kw_only=True):
+    """Rounds of phases that were repeated until results were steady; summaries are of the window."""
+
+    by: str
+    """`ops`, `bytes` or `latency`."""
+    done: int
+    """Whole rounds."""
+    most: int
+    """After which it ends in any case."""
+    window: tuple[int, int] | None
+    """First and last round of the window, from 0; null: there were fewer rounds than it has."""
+    is_steady: bool
+    range_share: float
+    """Steady: at most this range, and"""
+    slope_share: float
+    """at most this rise or fall."""
+    tracked: tuple[TrackedRounds, ...]
+    cells: tuple[RoundsCell, ...] = ()
+    """Empty: the load has no such table."""
+
+
 class ForeignFile(Part, kw_only=True):
     """A file that results were taken from, as another tool wrote it."""
 
@@ -665,6 +711,8 @@ class Document(Part, kw_only=True):
     sums: tuple[SetOfClients, ...] = ()
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""
+    rounds: Rounds | None = None
+    """Null: the phases were not repeated in rounds."""
     expectations: tuple[Expectation, ...] = ()
     """As the user gave them; none: nothing was expected."""
 

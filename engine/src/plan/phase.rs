@@ -15,6 +15,9 @@ pub struct Phase {
     /// Which uses of storage its numbers stand for; the engine has no use for it.
     #[serde(default)]
     pub stands_for: String,
+    /// Place of its results in a table of several phases; the engine has no use for it.
+    #[serde(default)]
+    pub cell: Option<Cell>,
     /// Which repeat of the same phase this is, from 0.
     pub repeat: u32,
     /// The state of the client's cache that the phase wants; the steps in `before` bring it about, cachestat checks it.
@@ -46,6 +49,16 @@ impl Phase {
     pub fn latest_stop(&self) -> Stop {
         Stop { seconds: self.extend_to_s.or(self.stop.seconds), ..self.stop.clone() }
     }
+}
+
+/// Place in a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Name of the row.
+    pub row: String,
+    /// Name of the column.
+    pub column: String,
 }
 
 /// Evenness of what all jobs of a phase do together, at which the phase ends.

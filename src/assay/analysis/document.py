@@ -15,6 +15,7 @@ from assay.analysis.marked import marks_of_run
 from assay.analysis.phase_results import judged_alone, phase_cases
 from assay.analysis.record import RunRecord
 from assay.analysis.repeats import summaries
+from assay.analysis.rounds import rounds_of
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.set_document import SetResults, set_results
 from assay.analysis.solo import solo_shares
@@ -41,6 +42,7 @@ def document(run: RunRecord, progress: Callable[[int, int], None] | None = None)
     every = with_distinct_labels((*alone, *of_set.results))
     # Findings of all results together are findings of the sums; each client has its own results.
     measured = tuple(result for result in every if result.client is None)
+    rounds = rounds_of(run, measured)
     of_all = [found for of_results in OF_RESULTS for found in of_results(run, measured)]
     own = of_set.findings if run.client_set is not None else [found for judge in OF_RUN for found in judge(run)]
     of_run = findings.ranked([*of_all, *own], run.plan.accept)
@@ -68,7 +70,8 @@ def document(run: RunRecord, progress: Callable[[int, int], None] | None = None)
         clients=of_set.clients,
         starts=of_set.starts,
         sums=of_set.sums,
-        summaries=summaries(measured),
+        summaries=summaries(measured, rounds),
+        rounds=rounds,
     )
 
 

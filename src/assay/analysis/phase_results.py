@@ -44,7 +44,8 @@ def phase_cases(run: RunRecord, record: PhaseRecord) -> Iterator[Case]:
     """Give what there is to judge of a phase: each operation of each job."""
     window = find_window(record, run.plan.sample_interval_s)
     for job in record.phase.jobs:
-        steadiness = job_steadiness(record, job, window)
+        # What a round counts is the mean of all its time; whether it is steady is found over the rounds.
+        steadiness = job_steadiness(record, job, window, is_narrowed=record.phase.name not in run.round_phases)
         uses = budget.worker_use(record, job.name, steadiness.window)
         operations = _operations(record, job)
         whole = record.counted_once(job.name)

@@ -204,6 +204,21 @@ class RunRecord:
         return {fact.key: fact.value for fact in self.sourced_facts}
 
     @functools.cached_property
+    def round_phases(self) -> frozenset[str]:
+        """Names of the phases that are repeated in rounds."""
+        if self.plan.rounds is None:
+            return frozenset()
+        return frozenset(phase.name for phase in self.plan.phases if phase.repeat)
+
+    @functools.cached_property
+    def left_out(self) -> frozenset[int]:
+        """Places in the Plan of phases that were left out by an order."""
+        places = range(len(self.plan.phases))
+        return frozenset(
+            index for event in self.all(events.Skipped) for index in places[event.phase_index : event.next_index]
+        )
+
+    @functools.cached_property
     def phases_by_index(self) -> Mapping[int, PhaseRecord]:
         """Those that started, by their place in the Plan."""
         return {record.index: record for record in self.phases}

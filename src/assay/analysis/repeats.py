@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from assay.analysis import thresholds
 from assay.analysis.repeats_by_label import by_label, half_share
-from assay.analysis.statistics.repeated import stands_out, trend, typical, variation
-from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Summary, Trust
+from assay.analysis.statistics.repeated import Typical, mean_of, stands_out, trend, typical, variation
+from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Rounds, Summary, Trust
 from assay.units import format_percent
 from assay.verdicts import TrustLevel
 
-DIFFER, FEW = "repeats-differ", "few-repeats"
+DIFFER, FEW, NOT_STEADY = "repeats-differ", "few-repeats", "rounds-not-steady"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
 _OF_ONE = "wide-interval"
@@ -30,11 +30,16 @@ _WRITES = frozenset({"absorbed", "device", "flushed"})
 _Number = Callable[[Result], float | None]
 
 
-def summaries(measured: Sequence[Result]) -> tuple[Summary, ...]:
-    """Sum the repeats of each result up, in the order of the first; nothing where nothing was measured twice."""
+def summaries(measured: Sequence[Result], rounds: Rounds | None = None) -> tuple[Summary, ...]:
+    """Sum the repeats of each result up, in the order of the first; nothing where nothing was measured twice.
+
+    Args:
+        measured: All results.
+        rounds: Where the repeats are rounds: those of the window count, all of them, with their mean.
+    """
     if len({result.repeat for result in measured}) < 2:
         return ()
-    return tuple(_summary(label, same) for label, same in by_label(measured).items())
+    return tuple(_summary(label, same, rounds) for label, same in by_label(measured).items())
 
 
 def kind_words(result: Result) -> str:
@@ -120,8 +125,15 @@ def _apart(rate: float, others: Sequence[float], *, is_first: bool) -> str:
     return f"{text}; what stood before the first repeat (caches, a fresh layout) may be in it" if is_first else text
 
 
-def _summary(label: str, measured: Sequence[Result]) -> Summary:
-    counting = _counting(measured)
+def _in_window(measured: Sequence[Result], rounds: Rounds) -> list[int]:
+    """Give the places of the rounds of the window; where there is no window, of all."""
+    first, last = rounds.window or (0, measured[-1].repeat)
+    return [place for place, result in enumerate(measured) if first <= result.repeat <= last and result.iops]
+
+
+def _summary(label: str, measured: Sequence[Result], rounds: Rounds | None) -> Summary:
+    rounds = rounds if len(measured) > 1 else None
+    counting = _counting(measured) if rounds is None else _in_window(measured, rounds)
     usable = [measured[place] for place in counting]
     kinds = tuple(sorted({kind_words(result) for result in usable or measured}))
     first = measured[0]
@@ -131,12 +143,16 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
     is_response = any(result.response_ns is not None for result in measured)
 
     def number(of: _Number) -> RepeatedNumber:
-        return _number([of(result) for result in measured], [of(result) for result in usable] if is_one else [])
+        counted = [of(result) for result in usable] if is_one else []
+        return _number([of(result) for result in measured], counted, typical if rounds is None else mean_of)
 
-    found = remarks(measured, _iops)
-    drift = trend([_iops(result) if i in counting else None for i, result in enumerate(measured)]) if is_one else None
-    iops = number(_iops)
-    trust = _unusable(measured, usable, kinds) or _trust(len(measured), usable, iops, drift)
+    found, drift, iops = [], None, number(counted_iops)
+    if rounds is None:
+        found = remarks(measured, counted_iops)
+        rates = [counted_iops(result) if i in counting else None for i, result in enumerate(measured)]
+        drift = trend(rates) if is_one else None
+    trust = _unusable(measured, usable, kinds) or _of_rounds(usable, rounds)
+    trust = trust or _trust(len(usable) if rounds else len(measured), usable, iops, drift)
     return Summary(
         label=label,
         phase=first.phase,
@@ -148,7 +164,7 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
         is_with_flush=is_with_flush,
         is_response=is_response,
         iops=iops,
-        throughput_bytes_per_s=number(_throughput) if any(result.bytes for result in measured) else None,
+        throughput_bytes_per_s=number(counted_throughput) if any(result.bytes for result in measured) else None,
         p50_ns=number(lambda result: (result.response_ns or result.latency_ns).p50),
         p99_ns=number(lambda result: (result.response_ns or result.latency_ns).p99),
         measures=kinds,
@@ -161,20 +177,23 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
     )
 
 
-def _iops(result: Result) -> float | None:
+def counted_iops(result: Result) -> float | None:
     """Operations a second, of changes that memory takes up to the end of the flush."""
     return result.iops if result.committed is None else result.committed.iops
 
 
-def _throughput(result: Result) -> float | None:
+def counted_throughput(result: Result) -> float | None:
+    """Bytes a second, as above."""
     return result.throughput_bytes_per_s if result.committed is None else result.committed.throughput_bytes_per_s
 
 
-def _number(every: Sequence[float | None], counted: Sequence[float | None]) -> RepeatedNumber:
+def _number(
+    every: Sequence[float | None], counted: Sequence[float | None], typical_of: Callable[[Sequence[float]], Typical]
+) -> RepeatedNumber:
     known = [value for value in counted if value is not None and value > 0]
     if not known or len(known) < len(counted):
         return RepeatedNumber(value=None, method=None, interval=None, range=None, variation=None, values=tuple(every))
-    found = typical(known)
+    found = typical_of(known)
     return RepeatedNumber(
         value=found.value,
         method=found.method.value,
@@ -193,6 +212,21 @@ def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Seque
         text = f"its repeats are of different things: {' and '.join(kinds)}"
         return Trust(level=TrustLevel.NO, reasons=(Reason(id=DIFFER, text=text),))
     return None
+
+
+def _of_rounds(usable: Sequence[Result], rounds: Rounds | None) -> Trust | None:
+    """Explain why the mean of a window of rounds is not usable; None: it is, or there are no rounds."""
+    if rounds is None:
+        return None
+    if not rounds.is_steady:
+        reason = Reason(id=NOT_STEADY, text=f"not steady in {rounds.done} rounds")
+        return Trust(level=TrustLevel.NO, reasons=(reason,))
+    spoilt = [result for result in usable if not is_usable(result)]
+    if not spoilt:
+        return None
+    of = f" in {len(spoilt)} of {len(usable)} rounds" if len(spoilt) < len(usable) else ""
+    reasons = tuple(Reason(id=one.id, text=one.text + of) for one in _reasons(spoilt))
+    return Trust(level=TrustLevel.NO, reasons=reasons)
 
 
 def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift: float | None) -> Trust:

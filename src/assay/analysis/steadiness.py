@@ -65,12 +65,20 @@ class JobSteadiness:
         return change if abs(change) > max(by_chance, thresholds.SAME_LEVEL) else None
 
 
-def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadiness:
-    """Judge a job of a phase, and narrow the phase's window to where rate and latency were steady."""
+def job_steadiness(record: PhaseRecord, job: Job, window: Window, *, is_narrowed: bool = True) -> JobSteadiness:
+    """Judge a job of a phase, and narrow the phase's window to where rate and latency were steady.
+
+    Args:
+        record: The phase.
+        job: Of it.
+        window: Of the phase.
+        is_narrowed: False: the numbers are those of the whole window, whatever the rate did.
+    """
     series = series_of(record, job.name, window.common)
     found = judge(series.rates, unit=series.unit)
     begin, end = (found.last.begin, found.last.end) if found.last else (0, len(series))
-    if found.verdict is not SteadyVerdict.STEADY or not _lasted_by_time(record):
+    is_narrowed = is_narrowed and _lasted_by_time(record)
+    if found.verdict is not SteadyVerdict.STEADY or not is_narrowed:
         begin, end = 0, len(series)
     elif begin > 0:
         begin = _where_all_was_sampled(record, series, begin)
@@ -79,7 +87,7 @@ def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadine
     if found.verdict is SteadyVerdict.STEADY:
         steady_ns = int(series.edges_ns[found.last.begin]) if found.last else 0
         latency = latency_changes(record, job, Span(max(window.counted.begin_ns, steady_ns), window.counted.end_ns))
-        settled = _settled(series, latency) if _lasted_by_time(record) else 0
+        settled = _settled(series, latency) if is_narrowed else 0
         if settled > begin:
             begin = _where_all_was_sampled(record, series, settled)
             window = _begun_at(window, int(series.edges_ns[begin]))

@@ -140,8 +140,11 @@ def plan_of_file(
     from assay.loads import native
     from assay.loads.further_targets import given_targets
     from assay.loads.settings import settings
-    from assay.places import check_place
+    from assay.places import DevicePlace, check_place
+    from assay.units import MIB
 
-    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
     place, further = check_place(directory, destroy=destroy), given_targets(target or (), destroy)
+    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
+    if isinstance(place, DevicePlace) and place.size_bytes is not None and native.needs_size(text, source, values):
+        values["size"] = str(place.size_bytes // MIB * MIB)
     return native.parse(text, source, directory=place, settings=values, repeat=repeat, targets=further, destroy=destroy)

@@ -92,6 +92,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""
     """Uses of storage that it represents, in a line for the report."""
+    cell: plan.Cell | None = None
+    """Place of its result in a table of several phases, which runs in rounds print."""
     job: tuple[plan.Job, ...]
     """What runs."""
     cache: plan.CacheCondition = plan.CacheCondition.AS_IS

@@ -24,7 +24,7 @@ from assay.loads.confirmation import confirmations
 from assay.loads.further_targets import PlacedTargets, on_device, placed_targets
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable, TargetTable
 from assay.loads.locate import Lines, Path, locate
-from assay.loads.parameters import PHASE_SECONDS, references, substitute
+from assay.loads.parameters import PHASE_SECONDS, SIZE, declared, references, substitute
 from assay.loads.refusals import placed
 from assay.loads.scaling import check_scale, scaled
 from assay.loads.sequence import lay_out_sequence
@@ -136,6 +136,13 @@ def _times_done(phase: object, document: Mapping[str, Any]) -> int:
         return 1
     most = rounds.get("most", plan.Rounds(of=()).most)
     return most if isinstance(most, int) and most > 0 else 1
+
+
+def needs_size(text: str, source: str, given: Collection[str]) -> bool:
+    """Whether the caller has to give the parameter `size`; raises FrontEndError."""
+    document, lines = read_toml(text, source)
+    size = declared(document, source, lines).get(SIZE)
+    return size is not None and size.default is None and SIZE not in given
 
 
 def scaled_parameters(text: str, source: str, factor: float, *, given: Collection[str]) -> dict[str, str]:
@@ -351,6 +358,7 @@ class _Translation:
             name=table.name,
             title=table.title or table.name,
             stands_for=table.stands_for,
+            cell=table.cell,
             jobs=table.job,
             cache=table.cache,
             before=table.before,

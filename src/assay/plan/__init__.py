@@ -93,6 +93,7 @@ from assay.plan.operations import (
 )
 from assay.plan.phases import (
     CacheCondition,
+    Cell,
     Gate,
     InputLine,
     NextRound,

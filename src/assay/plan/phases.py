@@ -16,6 +16,15 @@ class CacheCondition(enum.Enum):
     WARM = "warm"
 
 
+class Cell(Value, kw_only=True):
+    """Place in a table."""
+
+    row: str
+    """Name of the row, such as a block size."""
+    column: str
+    """Name of the column, such as a mix."""
+
+
 class SteadyOf(enum.Enum):
     """What may be even: operations or bytes per second, or the mean latency in nanoseconds."""
 
@@ -100,6 +109,8 @@ class Phase(Value, kw_only=True):
     jobs: tuple[Job, ...]
     stands_for: str = ""
     """Which uses of storage its numbers stand for."""
+    cell: Cell | None = None
+    """Place of its results in a table of several phases."""
     repeat: int = 0
     cache: CacheCondition = CacheCondition.AS_IS
     before: tuple[Step, ...] = ()

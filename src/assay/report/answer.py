@@ -14,6 +14,7 @@ from assay.report.limited_by import limit_words
 from assay.report.numbers import headline, percentile_words, rate, rate_words
 from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, UNUSABLE, quick_words
+from assay.report.rounds_words import sentences
 from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
 from assay.report.verdict import is_usable
@@ -55,7 +56,8 @@ def answer(document: Document, load: str, *, columns: int | None = 80, has_numbe
     if not has_numbers:
         text = tuple(_counted(results)) if len(results) > 1 else ()
     else:
-        text = quick_words(results) if load == QUICK else tuple(_found(results, columns))
+        found = _headed(document, results) if document.rounds is not None else results
+        text = quick_words(results) if load == QUICK else tuple(_found(found, columns))
     of_clients = (in_short(document),)
     is_each_shown = has_numbers and load != QUICK and len([one for one in results if one.ops]) <= _MOST_SHOWN
     expected = (*(_placed(results) if has_numbers else ()), expected_in_short(document))
@@ -75,7 +77,9 @@ def _fitting(distrust: Iterator[str], above: Sequence[str], columns: int | None)
 
 def _over_repeats(document: Document) -> Iterator[str]:
     """Describe which repeats the results cover, and how many are excluded."""
-    if document.summaries:
+    if document.rounds is not None:
+        yield next(sentences(document, document.rounds))
+    elif document.summaries:
         most = max(len(summary.repeats) for summary in document.summaries)
         left_out = [len(summary.repeats) - len(summary.counted) for summary in document.summaries]
         rows = [row for row, count in enumerate(left_out, start=1) if count]
@@ -100,6 +104,12 @@ def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
             yield (cut(title, max(_SHORTEST_TITLE, room - len(numbers) - 2)) if room else title) + f": {numbers}"
     else:
         yield from _counted(results)
+
+
+def _headed(document: Document, results: Sequence[Result]) -> Sequence[Result]:
+    """Give the results that had to be steady."""
+    tracked = {one.label for one in document.rounds.tracked} if document.rounds else set()
+    return [result for result, summary in zip(results, document.summaries, strict=False) if summary.label in tracked]
 
 
 def _numbers(result: Result, quantiles: Sequence[str]) -> Iterator[str]:

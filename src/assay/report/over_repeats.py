@@ -16,6 +16,7 @@ from assay.results import Document, Estimate, LatencyEstimatesNs, RepeatedNumber
 from assay.units import format_number
 
 METHODS = {
+    "mean": "mean of the rounds in the window",
     "single": "of the one repeat that counts",
     "geometric_mean": "geometric mean of the repeats",
     "hodges_lehmann": "median of the geometric means of all pairs of repeats (Hodges-Lehmann)",

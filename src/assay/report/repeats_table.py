@@ -19,6 +19,7 @@ from assay.report.over_repeats import (
     summary_titles,
     unit_of,
 )
+from assay.report.rounds_grid import grid_lines, grid_phases
 from assay.report.terminal_table import STYLES
 from assay.report.wrapping import cut, fill, wrap
 from assay.results import Document, RepeatedNumber, Result, Summary
@@ -37,9 +38,13 @@ _MOST_RATES = 20
 
 @dataclass(frozen=True)
 class _Row:
+    number: int
+    """From 1, of all summaries."""
     title: str
     summary: Summary
     measured: Sequence[Result]
+    word: str
+    """What is counted: repeats or rounds."""
 
     @property
     def unit(self) -> RateUnit:
@@ -61,9 +66,19 @@ def repeats_table(document: Document, width: int | None) -> list[Text]:
         width: Columns of the terminal; None: there is none.
     """
     titled = zip(summary_titles(document), document.summaries, repeats_of(document), strict=True)
-    rows = [_Row(title, summary, measured) for title, summary, measured in titled]
+    in_grid = grid_phases(document)
+    word = "repeat" if document.rounds is None else "round"
+    rows = [
+        _Row(number, title, summary, measured, word)
+        for number, (title, summary, measured) in enumerate(titled, start=1)
+        if summary.phase not in in_grid
+    ]
     columns = width or _IN_A_PIPE_COLUMNS
-    lines = _as_columns(rows, columns) if columns >= _NARROWEST else _as_lists(rows, columns)
+    lines = []
+    if rows:
+        lines += _as_columns(rows, columns) if columns >= _NARROWEST else _as_lists(rows, columns)
+    if grid := grid_lines(document, columns):
+        lines += [*([Text()] if lines else []), *grid]
     return [*lines, Text(), *(Text(line, style="dim") for line in wrap(_legend(document), columns))]
 
 
@@ -76,8 +91,8 @@ def _as_columns(rows: Sequence[_Row], width: int) -> list[Text]:
     heading = f"{indent}{fill('operation', title_width)}{fill('served by', _SERVED_WIDTH)}trust"
     numbers = indent + "".join(f"{column.heading:>{column.width}}" for column in _COLUMNS)
     lines = [Text(heading, style="bold"), Text(numbers, style="bold")]
-    for number, row in enumerate(rows, start=1):
-        start = f"{number:>{_ROW_WIDTH - 1}} {fill(cut(row.title, title_width - 1), title_width)}"
+    for row in rows:
+        start = f"{row.number:>{_ROW_WIDTH - 1}} {fill(cut(row.title, title_width - 1), title_width)}"
         lines.append(_trusted(start + fill(_of(row), _SERVED_WIDTH), row, width))
         lines.append(Text(indent + "".join(f"{column.cell(row):>{column.width}}" for column in _COLUMNS)))
         lines += [Text(indent * 2 + line, style="dim") for line in _below(row, width - 2 * _ROW_WIDTH)]
@@ -87,12 +102,12 @@ def _as_columns(rows: Sequence[_Row], width: int) -> list[Text]:
 def _as_lists(rows: Sequence[_Row], width: int) -> list[Text]:
     indent, room = " " * _ROW_WIDTH, width - _ROW_WIDTH
     lines = []
-    for number, row in enumerate(rows, start=1):
+    for row in rows:
         cells = [f"{column.heading} {column.cell(row)}" for column in _COLUMNS]
         trust = row.summary.trust
         words = [*cells, f"served by {_of(row)}", f"trust {trust.level}{': ' if trust.reasons else ''}{_reasons(row)}"]
         first, *others = wrap(row.title, room)
-        lines.append(Text(f"{number:>{_ROW_WIDTH - 1}} {first}", style="bold"))
+        lines.append(Text(f"{row.number:>{_ROW_WIDTH - 1}} {first}", style="bold"))
         lines += [Text(indent + part) for part in (*others, *wrap(" · ".join(words), room))]
         lines += [Text(indent + part, style="dim") for part in _below(row, room)]
     return lines
@@ -119,10 +134,14 @@ def _below(row: _Row, width: int) -> list[str]:
     """Give the rate of each repeat, or the range of very many, and remarks on single ones."""
     rates = shown_rates(row.summary, row.measured)
     if len(rates) <= _MOST_RATES:
-        lines = wrap(f"{len(rates)} repeats: {' · '.join(rates)} {row.unit.label}", width)
+        lines = wrap(f"{_counted(rates, row)}: {' · '.join(rates)} {row.unit.label}", width)
     else:
-        lines = [f"{len(rates)} repeats: {_ends(_head(row).range, row.unit)} {row.unit.label}"]
+        lines = [f"{_counted(rates, row)}: {_ends(_head(row).range, row.unit)} {row.unit.label}"]
     return [*lines, *(part for remark in remarks(row.summary, row.measured) for part in wrap(remark, width))]
+
+
+def _counted(rates: Sequence[str], row: _Row) -> str:
+    return f"{len(rates)} {row.word}{'s' if len(rates) != 1 else ''}"
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
@@ -163,12 +182,13 @@ def _legend(document: Document) -> str:
     summaries = document.summaries
     methods = dict.fromkeys(summary.iops.method for summary in summaries if summary.iops.method)
     parts = [f"Rates, p50 and p99: {', or '.join(METHODS[method] for method in methods)}."] if methods else []
-    parts.append("95 % interval: of that rate, over the repeats. CV: standard deviation by mean of the repeats.")
+    over = "repeats" if document.rounds is None else "rounds of the window"
+    parts.append(f"95 % interval: of that rate, over the {over}. CV: standard deviation by mean of these.")
     if any(summary.is_response for summary in summaries):
         parts.append("p50, p99 of an open loop: response time.")
     if any(summary.is_with_flush for summary in summaries):
         parts.append("*: with the closing flush in the time.")
-    if any(len(summary.counted) < len(summary.repeats) for summary in summaries):
+    if document.rounds is None and any(len(summary.counted) < len(summary.repeats) for summary in summaries):
         parts.append("In brackets: left out.")
-    parts.append(f"Every repeat: 'assay show {document.run.id} --repeats'.")
+    parts.append(f"Every {'repeat' if document.rounds is None else 'round'}: 'assay show {document.run.id} --repeats'.")
     return " ".join(parts)

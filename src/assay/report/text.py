@@ -21,6 +21,7 @@ from assay.report.clients.sum_rows import clients_by_label
 from assay.report.head import Head
 from assay.report.numbers import OPS_PER_S
 from assay.report.repeats_table import repeats_table
+from assay.report.rounds_words import rounds_lines
 from assay.report.row_numbers import where_words
 from assay.report.terminal_table import table
 from assay.report.wrapping import cut, wrap
@@ -63,6 +64,7 @@ def render(
     columns = width if console.is_terminal else None
     if document.summaries:
         lines += repeats_table(document, columns)
+        lines += rounds_lines(document, width)
     if has_repeats or not document.summaries:
         lines += [
             *([Text()] if document.summaries else []),

@@ -32,6 +32,7 @@ from assay.analysis.judgements import (
     refaults,
     remote_cache,
     repeats,
+    rounds,
     sample,
     server_moved,
     shared_machine,
@@ -143,5 +144,6 @@ OF_RESULTS: tuple[Callable[[RunRecord, Sequence[Result]], Iterable[Finding]], ..
     whole_run.from_memory,
     whole_run.accepted_in_vain,
     repeats.judge,
+    rounds.judge,
 )
 """Findings that need all results together."""

@@ -6,13 +6,14 @@ from assay.analysis import findings
 from assay.analysis.record import RunRecord
 from assay.analysis.repeats import DIFFER, FEW, summaries
 from assay.analysis.repeats_by_label import half_share
+from assay.analysis.rounds import rounds_of
 from assay.results import Finding, Result, Summary
 from assay.units import format_percent
 
 
-def judge(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
+def judge(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
     """Judge the repeats of each result."""
-    for summary in summaries(measured):
+    for summary in summaries(measured, rounds_of(run, measured)):
         name = (
             f"'{summary.title}'" if summary.operation == summary.phase else f"'{summary.title}' ({summary.operation})"
         )

@@ -88,7 +88,8 @@ def _error_text(event: events.Error) -> str:
 def ending(run: RunRecord) -> Iterable[Finding]:
     """Report when phases of the Plan have no result."""
     finished = {record.index for record in run.phases if record.finished is not None}
-    missing = [phase.title for index, phase in enumerate(run.plan.phases) if index not in finished]
+    done = finished | run.left_out
+    missing = [phase.title for index, phase in enumerate(run.plan.phases) if index not in done]
     end = run.first(events.Finished)
     if end is None:
         count = f"{len(missing)} of {len(run.plan.phases)} phases are not complete"

@@ -38,6 +38,7 @@ class TypicalMethod(enum.StrEnum):
     SINGLE = "single"
     GEOMETRIC_MEAN = "geometric_mean"
     HODGES_LEHMANN = "hodges_lehmann"
+    MEAN = "mean"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ def typical(values: Sequence[float]) -> Typical:
         return Typical(math.exp(mean), None, method)
     half = student_quantile(0.5 + thresholds.CONFIDENCE / 2, n - 1) * stdev(logs) / math.sqrt(n)
     return Typical(math.exp(mean), (math.exp(mean - half), math.exp(mean + half)), TypicalMethod.GEOMETRIC_MEAN)
+
+
+def mean_of(values: Sequence[float]) -> Typical:
+    """Give the arithmetic mean of rounds, as SNIA SSS PTS has it, with the interval of Student's t from three on."""
+    n, mean = len(values), fmean(values)
+    if n < _INTERVAL_FROM:
+        return Typical(mean, None, TypicalMethod.SINGLE if n == 1 else TypicalMethod.MEAN)
+    half = student_quantile(0.5 + thresholds.CONFIDENCE / 2, n - 1) * stdev(values) / math.sqrt(n)
+    return Typical(mean, (max(0.0, mean - half), mean + half), TypicalMethod.MEAN)
 
 
 def variation(values: Sequence[float]) -> float | None:
