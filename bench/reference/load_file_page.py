@@ -41,7 +41,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "content": plan.Content,
     "`[[phase]]`": load_file.PhaseTable,
     "`[[phase.job]]`": load_file.JobTable,
-    "cell": plan.Cell,
+    "cell": plan.TableCell,
     "stop": plan.Stop,
     "`[rounds]`": plan.Rounds,
     "steady": plan.SteadyRule,

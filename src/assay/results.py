@@ -360,7 +360,7 @@ class RoundsCell(Part, kw_only=True):
     """Of its summary."""
 
 
-class Rounds(Part, kw_only=True):
+class RoundsOutcome(Part, kw_only=True):
     """Rounds of phases that were repeated until results were steady; summaries are of the window."""
 
     by: str
@@ -711,7 +711,7 @@ class Document(Part, kw_only=True):
     sums: tuple[SetOfClients, ...] = ()
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""
-    rounds: Rounds | None = None
+    rounds: RoundsOutcome | None = None
     """Null: the phases were not repeated in rounds."""
     expectations: tuple[Expectation, ...] = ()
     """As the user gave them; none: nothing was expected."""

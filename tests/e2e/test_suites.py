@@ -32,8 +32,8 @@ Results = dict[tuple[str, str, str], dict[str, Any]]
 
 BROKEN = {"counts-disagree", "short-transfers", "errors"}
 """What no suite may have to say."""
-NEED_THEIR_OWN = {"quick", "clones", "fill-80"}
-"""`quick` is run by test_examples.py; the others need a file system that is theirs."""
+NEED_THEIR_OWN = {"quick", "clones", "fill-80", "pts-iops", "pts-latency", "pts-throughput", "pts-wsat"}
+"""`quick` is run by test_examples.py; those of PTS need a block device (test_rounds.py), the others a file system."""
 
 
 def run(assay: Assay, suite: str, directory: Path, *words: str, prefix: Sequence[str] = ()) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import functools
 import sys
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -25,12 +25,14 @@ from assay.plan import (
     Job,
     Loop,
     New,
+    NextRound,
     Op,
     OpenShare,
     OpKind,
     Phase,
     Plan,
     Post,
+    Rounds,
     Slot,
     Target,
     Token,
@@ -44,7 +46,7 @@ U32_MAX = 2**32 - 1
 U64_MAX = 2**64 - 1
 I32_MAX = 2**31 - 1
 
-U32_FIELDS = {"cpus", "gid", "index", "phase_index", "pid", "repeat", "uid", "worker", "workers"}
+U32_FIELDS = {"cpus", "gid", "index", "next_index", "phase_index", "pid", "repeat", "uid", "worker", "workers"}
 """Numbers of events that the Rust twins hold in 32 bits; all others have 64."""
 _ROW = "limits of "
 """In front of the name of a Plan's field: the row of its limits."""
@@ -97,7 +99,17 @@ def complete_plan(**fields: Any) -> Plan:
     phases = (*_shared_with(phases), *phases)
     known: tuple[Target, ...] = fields.pop("targets")
     targets = (*known, *(Target(name=name, uri="") for name in sorted(places - {target.name for target in known})))
+    phases, fields["rounds"] = _complete_rounds(phases, fields.get("rounds"))
     return Plan(targets=targets, file_sets=file_sets, phases=phases, **fields)
+
+
+def _complete_rounds(phases: Sequence[Phase], rounds: Rounds | None) -> tuple[tuple[Phase, ...], Rounds | None]:
+    """Let rounds be of phases with one job each; without any there are none."""
+    single = [phase.name for phase in phases if len(phase.jobs) == 1]
+    if rounds is not None and single:
+        return tuple(phases), msgspec.structs.replace(rounds, of=tuple(single[:2]))
+    ungated = (msgspec.structs.replace(one, gate=None) if isinstance(one.gate, NextRound) else one for one in phases)
+    return tuple(ungated), None
 
 
 def _shared_with(phases: Iterable[Phase]) -> Iterable[Phase]:

@@ -23,7 +23,7 @@ pub use job::{
     Affinity, Arrival, Backend, Batch, Direct, Ends, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind,
 };
 pub use op::{Access, Coverage, FileRef, Op, OpFlags, OpKind, Pick, Region};
-pub use phase::{CacheCondition, Cell, Phase, Place, Rounds, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step};
+pub use phase::{CacheCondition, Phase, Place, Rounds, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step, TableCell};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use stop::{Stop, StopOf};

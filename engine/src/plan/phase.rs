@@ -17,7 +17,7 @@ pub struct Phase {
     pub stands_for: String,
     /// Place of its results in a table of several phases; the engine has no use for it.
     #[serde(default)]
-    pub cell: Option<Cell>,
+    pub cell: Option<TableCell>,
     /// Which repeat of the same phase this is, from 0.
     pub repeat: u32,
     /// The state of the client's cache that the phase wants; the steps in `before` bring it about, cachestat checks it.
@@ -54,7 +54,7 @@ impl Phase {
 /// Place in a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cell {
+pub struct TableCell {
     /// Name of the row.
     pub row: String,
     /// Name of the column.

@@ -1,23 +1,22 @@
 """Decide, while a run goes on, whether another round of its phases begins.
 
 A phase with the gate `NextRound` is the first of a round that follows a full window of rounds. When it is ready, the results
-of the last `window` rounds are looked at (`statistics/rounds.py`): where those of all the named phases are steady, the other
-rounds are left out. A result is the operations or bytes of the phase by its time, without its ramp, or their mean latency.
+of the last `window` rounds are looked at (`statistics/round_level.py`): where those of all the named phases are steady, the
+other rounds are left out. A result is the operations or bytes of a phase by its time without its ramp, or the mean latency.
 """
 
 from collections.abc import Iterable
 
 from assay import events
 from assay.analysis.rows import NS_PER_S
-from assay.analysis.statistics.rounds import level_of
-from assay.plan import NextRound as NextRoundGate
-from assay.plan import Plan, SteadyOf
+from assay.analysis.statistics.round_level import level_of
+from assay.plan import NextRound, Plan, SteadyOf
 
 _TOLERANCE = 0.01
 """A tick may miss its place on the grid by this share of the sample interval."""
 
 
-class NextRound:
+class RoundDecision:
     """Follows the phases of one run."""
 
     def __init__(self, plan: Plan) -> None:
@@ -52,7 +51,7 @@ class NextRound:
     def order(self, phase_index: int) -> events.Start | events.SkipTo:
         """Give the order for a phase that is ready."""
         phase = self._plan.phases[phase_index]
-        if isinstance(phase.gate, NextRoundGate) and self._is_steady(phase.repeat):
+        if isinstance(phase.gate, NextRound) and self._is_steady(phase.repeat):
             return events.SkipTo(phase_index=phase_index, next_index=len(self._plan.phases))
         return events.Start(phase_index=phase_index, at_monotonic_ns=0)
 

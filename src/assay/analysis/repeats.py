@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from assay.analysis import thresholds
 from assay.analysis.repeats_by_label import by_label, half_share
+from assay.analysis.rounds_window import unsteady_trust
 from assay.analysis.statistics.repeated import Typical, mean_of, stands_out, trend, typical, variation
-from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Rounds, Summary, Trust
+from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, RoundsOutcome, Summary, Trust
 from assay.units import format_percent
 from assay.verdicts import TrustLevel
 
-DIFFER, FEW, NOT_STEADY = "repeats-differ", "few-repeats", "rounds-not-steady"
+DIFFER, FEW = "repeats-differ", "few-repeats"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
 _OF_ONE = "wide-interval"
@@ -30,7 +31,7 @@ _WRITES = frozenset({"absorbed", "device", "flushed"})
 _Number = Callable[[Result], float | None]
 
 
-def summaries(measured: Sequence[Result], rounds: Rounds | None = None) -> tuple[Summary, ...]:
+def summaries(measured: Sequence[Result], rounds: RoundsOutcome | None = None) -> tuple[Summary, ...]:
     """Sum the repeats of each result up, in the order of the first; nothing where nothing was measured twice.
 
     Args:
@@ -125,13 +126,13 @@ def _apart(rate: float, others: Sequence[float], *, is_first: bool) -> str:
     return f"{text}; what stood before the first repeat (caches, a fresh layout) may be in it" if is_first else text
 
 
-def _in_window(measured: Sequence[Result], rounds: Rounds) -> list[int]:
+def _in_window(measured: Sequence[Result], rounds: RoundsOutcome) -> list[int]:
     """Give the places of the rounds of the window; where there is no window, of all."""
     first, last = rounds.window or (0, measured[-1].repeat)
     return [place for place, result in enumerate(measured) if first <= result.repeat <= last and result.iops]
 
 
-def _summary(label: str, measured: Sequence[Result], rounds: Rounds | None) -> Summary:
+def _summary(label: str, measured: Sequence[Result], rounds: RoundsOutcome | None) -> Summary:
     rounds = rounds if len(measured) > 1 else None
     counting = _counting(measured) if rounds is None else _in_window(measured, rounds)
     usable = [measured[place] for place in counting]
@@ -214,13 +215,12 @@ def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Seque
     return None
 
 
-def _of_rounds(usable: Sequence[Result], rounds: Rounds | None) -> Trust | None:
+def _of_rounds(usable: Sequence[Result], rounds: RoundsOutcome | None) -> Trust | None:
     """Explain why the mean of a window of rounds is not usable; None: it is, or there are no rounds."""
     if rounds is None:
         return None
     if not rounds.is_steady:
-        reason = Reason(id=NOT_STEADY, text=f"not steady in {rounds.done} rounds")
-        return Trust(level=TrustLevel.NO, reasons=(reason,))
+        return unsteady_trust(rounds.done)
     spoilt = [result for result in usable if not is_usable(result)]
     if not spoilt:
         return None

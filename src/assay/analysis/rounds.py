@@ -10,12 +10,12 @@ from assay import events
 from assay.analysis.record import RunRecord
 from assay.analysis.repeats import counted_iops, counted_throughput
 from assay.analysis.repeats_by_label import by_label
-from assay.analysis.statistics.rounds import RoundsLevel, level_of
+from assay.analysis.statistics.round_level import RoundsLevel, level_of
 from assay.plan import SteadyOf
-from assay.results import Result, Rounds, RoundsCell, TrackedRounds
+from assay.results import Result, RoundsCell, RoundsOutcome, TrackedRounds
 
 
-def rounds_of(run: RunRecord, measured: Sequence[Result]) -> Rounds | None:
+def rounds_of(run: RunRecord, measured: Sequence[Result]) -> RoundsOutcome | None:
     """Describe the rounds of a run; None where there are none.
 
     Args:
@@ -48,7 +48,7 @@ def rounds_of(run: RunRecord, measured: Sequence[Result]) -> Rounds | None:
     are_steady = bool(levels) and all(level is not None and level.is_steady(rule) for level in levels)
     # While it ran the decision was made from the same results, but for the last tick of each phase.
     was_decided = run.first(events.Skipped) is not None
-    return Rounds(
+    return RoundsOutcome(
         by=rule.by.value,
         done=done,
         most=rule.most,

@@ -18,7 +18,7 @@ def sums_of(document: Document) -> Document:
     """Leave the clients' own results out; findings of the whole set stay. That of one client is as it is."""
     if not document.clients:
         return document
-    return _narrowed(document, tuple(result for result in document.results if result.client is None))
+    return narrowed(document, tuple(result for result in document.results if result.client is None))
 
 
 def own_results(document: Document) -> int:
@@ -46,13 +46,14 @@ def of_client(document: Document, name: str) -> Document:
     client = client_of(document, name)
     if client.role == OBSERVER:
         raise InputError(f"client '{name}' of run {document.run.id} is an observer: it made no load and has no results")
-    own = _narrowed(document, tuple(result for result in document.results if result.client == name))
+    own = narrowed(document, tuple(result for result in document.results if result.client == name))
     # Expectations are compared with the sums.
     return msgspec.structs.replace(own, clients=(), starts=(), sums=(), expectations=())
 
 
-def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:
-    if len(results) == len(document.results):
+def narrowed(document: Document, results: tuple[Result, ...]) -> Document:
+    """Give the document with some of its results."""
+    if results == document.results:
         return document
     labels = {result.label for result in results}
     return msgspec.structs.replace(

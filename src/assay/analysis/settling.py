@@ -13,7 +13,7 @@ import numpy as np
 from assay import events
 from assay.analysis import thresholds
 from assay.analysis.evenness import Evenness
-from assay.analysis.next_round import NextRound
+from assay.analysis.next_round import RoundDecision
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.series import gathered_rates
 from assay.analysis.statistics.mean import mean_interval
@@ -37,7 +37,7 @@ class Settling:
         self._passed_ns = 0
         self._next_s = 0.0
         self._evenness: Evenness | None = None
-        self._next_round = NextRound(plan)
+        self._next_round = RoundDecision(plan)
 
     def order(self, phase_index: int) -> events.Start | events.SkipTo:
         """Give the order for a phase that is ready."""

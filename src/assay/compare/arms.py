@@ -6,6 +6,7 @@ from typing import Final
 
 from assay.analysis.findings import INVALID
 from assay.analysis.repeats import kind_words
+from assay.analysis.rounds_window import of_window
 from assay.analysis.set_views import own_results, sums_of
 from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result, moves_data
 from assay.verdicts import TrustLevel
@@ -115,7 +116,9 @@ class Arm:
         """
         by_id = {_identity(document): document for document in documents}
         ordered = sorted(by_id.values(), key=began_utc)
-        return cls(name, tuple(map(sums_of, ordered)), own_left_out + sum(map(own_results, ordered)))
+        return cls(
+            name, tuple(of_window(sums_of(one)) for one in ordered), own_left_out + sum(map(own_results, ordered))
+        )
 
     @property
     def clients(self) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final
 
+from assay.analysis.rounds_window import of_window
 from assay.analysis.set_views import sums_of
 from assay.analysis.statistics.factorial import LEAST_RUNS, Factorial, Observation, factorial, middle_interval
 from assay.compare.arms import P99, Metric, Sample, rate_metric
@@ -166,7 +167,7 @@ class _Placed:
 def _by_label(runs: Sequence[CampaignRun]) -> dict[str, list[_Placed]]:
     found: dict[str, list[_Placed]] = {}
     for run in sorted(runs, key=lambda run: (run.round, run.cell)):
-        for result in sums_of(run.document).results:
+        for result in of_window(sums_of(run.document)).results:
             sample = Sample(run.document.run.id, run.document.run.started_utc, result)
             placed = _Placed(run.cell, run.round, sample)
             found.setdefault(result.label.split("#", maxsplit=1)[0], []).append(placed)

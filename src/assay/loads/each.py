@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.errors import FrontEndError
 from assay.loads.locate import Lines, Path
-from assay.loads.references import REFERENCE, Scalar, find_references, replace_references
+from assay.loads.placeholders import REFERENCE, Scalar, find_references, replace_references
 from assay.plan import limits
 
 KEY = "each"

@@ -92,7 +92,7 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""
     """Uses of storage that it represents, in a line for the report."""
-    cell: plan.Cell | None = None
+    cell: plan.TableCell | None = None
     """Place of its result in a table of several phases, which runs in rounds print."""
     job: tuple[plan.Job, ...]
     """What runs."""

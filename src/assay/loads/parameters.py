@@ -13,7 +13,7 @@ import msgspec
 
 from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines
-from assay.loads.references import REFERENCE, Scalar, find_references, replace_references
+from assay.loads.placeholders import REFERENCE, Scalar, find_references, replace_references
 from assay.loads.text_bounds import WORD_CHARACTERS
 from assay.units import parse_bytes, spell_out
 

@@ -13,7 +13,7 @@ from typing import Any
 from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines
 from assay.loads.parameters import Parameter, declared
-from assay.loads.references import Scalar
+from assay.loads.placeholders import Scalar
 from assay.units import KIB, MIB, parse_bytes, parse_seconds
 
 LEAST, MOST = 1e-6, 1e6

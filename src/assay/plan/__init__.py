@@ -93,7 +93,6 @@ from assay.plan.operations import (
 )
 from assay.plan.phases import (
     CacheCondition,
-    Cell,
     Gate,
     InputLine,
     NextRound,
@@ -103,6 +102,7 @@ from assay.plan.phases import (
     SteadyBy,
     SteadyOf,
     SteadyRule,
+    TableCell,
 )
 from assay.plan.steps import (
     Age,

@@ -16,7 +16,7 @@ class CacheCondition(enum.Enum):
     WARM = "warm"
 
 
-class Cell(Value, kw_only=True):
+class TableCell(Value, kw_only=True):
     """Place in a table."""
 
     row: str
@@ -109,7 +109,7 @@ class Phase(Value, kw_only=True):
     jobs: tuple[Job, ...]
     stands_for: str = ""
     """Which uses of storage its numbers stand for."""
-    cell: Cell | None = None
+    cell: TableCell | None = None
     """Place of its results in a table of several phases."""
     repeat: int = 0
     cache: CacheCondition = CacheCondition.AS_IS

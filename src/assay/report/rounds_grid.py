@@ -6,7 +6,7 @@ from rich.text import Text
 
 from assay.report.over_repeats import repeats_of
 from assay.report.terminal_table import STYLES
-from assay.results import Document, Rounds, Summary
+from assay.results import Document, RoundsOutcome, Summary
 from assay.units import ABSENT, format_ns, format_number
 from assay.verdicts import TrustLevel
 
@@ -53,19 +53,19 @@ def grid_lines(document: Document, width: int) -> list[Text]:
     return [*lines, Text(_LEGEND, style="dim")]
 
 
-def grid_names(rounds: Rounds) -> tuple[list[str], list[str]]:
+def grid_names(rounds: RoundsOutcome) -> tuple[list[str], list[str]]:
     """Names of rows and of columns, in the order of the phases."""
     return list(dict.fromkeys(one.row for one in rounds.cells)), list(dict.fromkeys(one.column for one in rounds.cells))
 
 
-def unit_words(rounds: Rounds) -> str:
+def unit_words(rounds: RoundsOutcome) -> str:
     """Describe what the cells are."""
     if rounds.by == "latency":
         return "mean latency"
     return "MiB/s" if rounds.by == "bytes" else "IOPS"
 
 
-def cell_text(document: Document, summary: Summary, rounds: Rounds) -> str:
+def cell_text(document: Document, summary: Summary, rounds: RoundsOutcome) -> str:
     """Print the mean of a result over the window."""
     if rounds.by == "latency":
         return format_ns(mean_latency_ns(document, summary))

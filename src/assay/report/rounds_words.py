@@ -7,7 +7,7 @@ from rich.text import Text
 from assay.outward import one_line
 from assay.report.over_repeats import repeats_of, unit_of
 from assay.report.wrapping import wrap
-from assay.results import Document, Rounds, TrackedRounds
+from assay.results import Document, RoundsOutcome, TrackedRounds
 from assay.units import format_ns, format_number, format_percent
 
 _INDENT = 9
@@ -26,7 +26,7 @@ def _indented(text: str) -> Text:
     return Text(" " * _INDENT + text)
 
 
-def sentences(document: Document, rounds: Rounds) -> Iterator[str]:
+def sentences(document: Document, rounds: RoundsOutcome) -> Iterator[str]:
     """Say whether the rounds were steady, then for each result that is looked at how steady it was."""
     if rounds.window is None:
         yield f"{rounds.done} of at most {rounds.most} rounds came to their end: too few to show whether results are steady."
@@ -47,7 +47,7 @@ def sentences(document: Document, rounds: Rounds) -> Iterator[str]:
             )
 
 
-def value_words(document: Document, rounds: Rounds, one: TrackedRounds, value: float) -> str:
+def value_words(document: Document, rounds: RoundsOutcome, one: TrackedRounds, value: float) -> str:
     """Print a result of a round with its unit."""
     if rounds.by == "latency":
         return format_ns(value)

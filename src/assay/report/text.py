@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
+from assay.analysis.rounds_window import is_in_window
 from assay.analysis.set_views import sums_of
 from assay.console import PlainConsole
 from assay.outward import one_line
@@ -184,7 +185,7 @@ def _findings(
 ) -> list[Text]:
     rows: dict[Finding, list[int]] = {finding: [] for finding in document.findings}
     for row, result in enumerate(document.results, start=1):
-        for finding in result.findings:
+        for finding in result.findings if is_in_window(document, result) else ():
             rows.setdefault(finding, []).append(row)
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in sorted(rows, key=_by_severity):

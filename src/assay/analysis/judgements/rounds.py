@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from assay.analysis import findings
 from assay.analysis.record import RunRecord
-from assay.analysis.repeats import NOT_STEADY
 from assay.analysis.rounds import rounds_of
-from assay.results import Finding, Result, Rounds, TrackedRounds
+from assay.analysis.rounds_window import NOT_STEADY
+from assay.results import Finding, Result, RoundsOutcome, TrackedRounds
 from assay.units import format_percent
 
 _LONGER = "Precondition more, or make each phase longer. A device that does not become steady is reported as such."
@@ -28,7 +28,7 @@ def judge(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
             yield findings.warning(NOT_STEADY, text, _LONGER)
 
 
-def _why(one: TrackedRounds, rounds: Rounds) -> str | None:
+def _why(one: TrackedRounds, rounds: RoundsOutcome) -> str | None:
     if one.range_share is None or one.slope_share is None:
         return "some of them have no result"
     parts = []

@@ -1,0 +1,41 @@
+"""Find the results of rounds that are used: those of the window; none where it was not steady. Needs no arrays."""
+
+import msgspec
+
+from assay.analysis.set_views import narrowed
+from assay.results import Document, Reason, Result, Trust
+from assay.verdicts import TrustLevel
+
+NOT_STEADY = "rounds-not-steady"
+"""Id of the finding, and of the reason."""
+
+
+def unsteady_trust(rounds_done: int) -> Trust:
+    """Give the trust of what was not steady over the rounds."""
+    return Trust(level=TrustLevel.NO, reasons=(Reason(id=NOT_STEADY, text=f"not steady in {rounds_done} rounds"),))
+
+
+def is_in_window(document: Document, result: Result) -> bool:
+    """Whether a result is no result of a round outside the window."""
+    rounds = document.rounds
+    if rounds is None or rounds.window is None or result.phase not in _repeated(document):
+        return True
+    first, last = rounds.window
+    return first <= result.repeat <= last
+
+
+def of_window(document: Document) -> Document:
+    """Leave out results of rounds outside the window, and mark those as unusable that were not steady."""
+    if document.rounds is None:
+        return document
+    kept = tuple(result for result in document.results if is_in_window(document, result))
+    if not document.rounds.is_steady:
+        trust, repeated = unsteady_trust(document.rounds.done), _repeated(document)
+        kept = tuple(
+            msgspec.structs.replace(one, trust=trust, trusted=False) if one.phase in repeated else one for one in kept
+        )
+    return narrowed(document, kept)
+
+
+def _repeated(document: Document) -> frozenset[str]:
+    return frozenset(result.phase for result in document.results if result.repeat)
