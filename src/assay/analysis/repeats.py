@@ -147,10 +147,10 @@ def _summary(label: str, measured: Sequence[Result], rounds: RoundsOutcome | Non
         counted = [of(result) for result in usable] if is_one else []
         return _number([of(result) for result in measured], counted, typical if rounds is None else mean_of)
 
-    found, drift, iops = [], None, number(counted_iops)
+    found, drift, iops = [], None, number(_iops)
     if rounds is None:
-        found = remarks(measured, counted_iops)
-        rates = [counted_iops(result) if i in counting else None for i, result in enumerate(measured)]
+        found = remarks(measured, _iops)
+        rates = [_iops(result) if i in counting else None for i, result in enumerate(measured)]
         drift = trend(rates) if is_one else None
     trust = _unusable(measured, usable, kinds) or _of_rounds(usable, rounds)
     trust = trust or _trust(len(usable) if rounds else len(measured), usable, iops, drift)
@@ -165,7 +165,7 @@ def _summary(label: str, measured: Sequence[Result], rounds: RoundsOutcome | Non
         is_with_flush=is_with_flush,
         is_response=is_response,
         iops=iops,
-        throughput_bytes_per_s=number(counted_throughput) if any(result.bytes for result in measured) else None,
+        throughput_bytes_per_s=number(_throughput) if any(result.bytes for result in measured) else None,
         p50_ns=number(lambda result: (result.response_ns or result.latency_ns).p50),
         p99_ns=number(lambda result: (result.response_ns or result.latency_ns).p99),
         measures=kinds,
@@ -178,12 +178,12 @@ def _summary(label: str, measured: Sequence[Result], rounds: RoundsOutcome | Non
     )
 
 
-def counted_iops(result: Result) -> float | None:
+def _iops(result: Result) -> float | None:
     """Operations a second, of changes that memory takes up to the end of the flush."""
     return result.iops if result.committed is None else result.committed.iops
 
 
-def counted_throughput(result: Result) -> float | None:
+def _throughput(result: Result) -> float | None:
     """Bytes a second, as above."""
     return result.throughput_bytes_per_s if result.committed is None else result.committed.throughput_bytes_per_s
 

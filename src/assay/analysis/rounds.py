@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from assay import events
 from assay.analysis.record import RunRecord
-from assay.analysis.repeats import counted_iops, counted_throughput
 from assay.analysis.repeats_by_label import by_label
+from assay.analysis.rounds_window import result_value
 from assay.analysis.statistics.round_level import RoundsLevel, level_of
 from assay.plan import SteadyOf
 from assay.results import Result, RoundsCell, RoundsOutcome, TrackedRounds
@@ -82,15 +82,5 @@ def _whole_rounds(run: RunRecord) -> int:
 
 
 def _values(results: Sequence[Result], done: int, by: SteadyOf) -> tuple[float | None, ...]:
-    by_round = {result.repeat: _value(result, by) for result in results}
+    by_round = {result.repeat: result_value(result, by.value) for result in results}
     return tuple(by_round.get(place) for place in range(done))
-
-
-def _value(result: Result, by: SteadyOf) -> float | None:
-    match by:
-        case SteadyOf.OPS:
-            return counted_iops(result)
-        case SteadyOf.BYTES:
-            return counted_throughput(result)
-        case SteadyOf.LATENCY:
-            return result.latency_ns.mean

@@ -3,6 +3,7 @@
 import msgspec
 
 from assay.analysis.set_views import narrowed
+from assay.plan import SteadyOf
 from assay.results import Document, Reason, Result, Trust
 from assay.verdicts import TrustLevel
 
@@ -13,6 +14,19 @@ NOT_STEADY = "rounds-not-steady"
 def unsteady_trust(rounds_done: int) -> Trust:
     """Give the trust of what was not steady over the rounds."""
     return Trust(level=TrustLevel.NO, reasons=(Reason(id=NOT_STEADY, text=f"not steady in {rounds_done} rounds"),))
+
+
+def result_value(result: Result, by: str) -> float | None:
+    """Give what is looked at of a result of a round, with the closing flush in the time where there is one.
+
+    Args:
+        result: Of a phase.
+        by: `ops` or `bytes` (a second), or `latency` (the mean, in nanoseconds).
+    """
+    if by == SteadyOf.LATENCY.value:
+        return result.latency_ns.mean
+    rated = result if result.committed is None else result.committed
+    return rated.iops if by == SteadyOf.OPS.value else rated.throughput_bytes_per_s
 
 
 def is_in_window(document: Document, result: Result) -> bool:

@@ -16,6 +16,7 @@ from assay.report.page.drawn_figure import figure_markup
 from assay.report.page.grouping import SummaryRow, summary_rows
 from assay.report.page.header import header
 from assay.report.page.repeats_section import repeat_places, repeats_section
+from assay.report.page.rounds_section import rounds_section
 from assay.report.page.summary import row_anchor, rows_by_result, summary_table
 from assay.report.page.tiles import tiles
 from assay.report.page.warned import warnings
@@ -66,6 +67,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     body = [
         header(run, document, head_places),
         tiles(heads, head_rows, head_places, is_quick=is_quick),
+        rounds_section(document),
         repeats_section(document, places),
         clients_section(run, whole),
         warnings(document, places),

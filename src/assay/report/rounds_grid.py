@@ -1,18 +1,19 @@
 """Print the table that a load makes of phases in rounds: a result per cell, rows and columns as the load names them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from rich.text import Text
 
+from assay.analysis.rounds_window import result_value
 from assay.report.over_repeats import repeats_of
 from assay.report.terminal_table import STYLES
-from assay.results import Document, RoundsOutcome, Summary
-from assay.units import ABSENT, format_ns, format_number
+from assay.results import Document, Result, RoundsOutcome, Summary
+from assay.units import format_ns, format_number
 from assay.verdicts import TrustLevel
 
 _LEAST_WIDTH = 9
 _MARKS = {TrustLevel.YES: " ", TrustLevel.WEAK: "~", TrustLevel.NO: "!"}
-_LEGEND = "~: weak. !: not usable."
+LEGEND = "~: weak. !: not usable."
 
 
 def grid_phases(document: Document) -> frozenset[str]:
@@ -33,24 +34,45 @@ def grid_lines(document: Document, width: int) -> list[Text]:
     rounds = document.rounds
     if rounds is None or not rounds.cells:
         return []
-    summaries = {summary.label: summary for summary in document.summaries}
+    levels, texts = _levels(document), grid_cells(document)
     rows, columns = grid_names(rounds)
-    at = {(cell.row, cell.column): summaries[cell.label] for cell in rounds.cells if cell.label in summaries}
     of_row = max(map(len, rows)) + 2
-    texts = {place: cell_text(document, summary, rounds) for place, summary in at.items()}
-    each = max(_LEAST_WIDTH, *(len(text) + 3 for text in (*columns, *texts.values())))
+    each = max(_LEAST_WIDTH, *(len(text) + 2 for text in (*columns, *texts.values())))
     beside = max(1, (width - of_row) // each)
-    lines: list[Text] = []
+    lines: list[Text] = [Text(unit_words(rounds), style="bold")]
     for begin in range(0, len(columns), beside):
         shown = columns[begin : begin + beside]
-        title = unit_words(rounds) if not begin else ""
-        lines += [Text(title, style="bold")] if title else [Text()]
         lines.append(Text(" " * of_row + "".join(f"{name:>{each - 1}} " for name in shown), style="bold"))
-        lines += [
-            Text.assemble(f"  {row:<{of_row - 2}}", *(_cell(at, texts, (row, name), each) for name in shown))
-            for row in rows
-        ]
-    return [*lines, Text(_LEGEND, style="dim")]
+        for row in rows:
+            cells = ((f"{texts.get((row, name), ' '):>{each}}", _style(levels.get((row, name)))) for name in shown)
+            lines.append(Text.assemble(f"  {row:<{of_row - 2}}", *cells))
+    return [*lines, Text(LEGEND, style="dim")]
+
+
+def grid_cells(document: Document) -> dict[tuple[str, str], str]:
+    """Print the results by row and column, each with the mark of its trust."""
+    rounds = document.rounds
+    if rounds is None:
+        return {}
+    measured = {one.label: same for one, same in zip(document.summaries, repeats_of(document), strict=True)}
+    return {
+        place: f"{_cell_text(rounds, summary, measured[summary.label])}{_MARKS[summary.trust.level]}"
+        for place, summary in _summaries(document).items()
+    }
+
+
+def _summaries(document: Document) -> dict[tuple[str, str], Summary]:
+    by_summary = {summary.label: summary for summary in document.summaries}
+    cells = document.rounds.cells if document.rounds else ()
+    return {(cell.row, cell.column): by_summary[cell.label] for cell in cells if cell.label in by_summary}
+
+
+def _levels(document: Document) -> dict[tuple[str, str], TrustLevel]:
+    return {place: summary.trust.level for place, summary in _summaries(document).items()}
+
+
+def _style(level: TrustLevel | None) -> str:
+    return "" if level in {None, TrustLevel.YES} else STYLES[level]
 
 
 def grid_names(rounds: RoundsOutcome) -> tuple[list[str], list[str]]:
@@ -65,28 +87,16 @@ def unit_words(rounds: RoundsOutcome) -> str:
     return "MiB/s" if rounds.by == "bytes" else "IOPS"
 
 
-def cell_text(document: Document, summary: Summary, rounds: RoundsOutcome) -> str:
-    """Print the mean of a result over the window."""
+def round_values(rounds: RoundsOutcome, measured: Sequence[Result]) -> tuple[float | None, ...]:
+    """Give what is looked at of a result, by whole round: operations or bytes per second, or nanoseconds."""
+    by_round = {result.repeat: result_value(result, rounds.by) for result in measured}
+    return tuple(by_round.get(place) for place in range(rounds.done))
+
+
+def _cell_text(rounds: RoundsOutcome, summary: Summary, measured: Sequence[Result]) -> str:
+    values = [result_value(result, rounds.by) for result in measured if result.repeat in summary.counted]
+    known = [value for value in values if value is not None]
+    mean = sum(known) / len(known) if known else None
     if rounds.by == "latency":
-        return format_ns(mean_latency_ns(document, summary))
-    if rounds.by == "bytes":
-        moved = summary.throughput_bytes_per_s
-        return ABSENT if moved is None or moved.value is None else format_number(moved.value / (1 << 20))
-    return format_number(summary.iops.value)
-
-
-def mean_latency_ns(document: Document, summary: Summary) -> float | None:
-    """Give the mean of the mean latencies of the rounds that count."""
-    of_label = next(same for same, one in zip(repeats_of(document), document.summaries, strict=True) if one is summary)
-    means = [result.latency_ns.mean for result in of_label if result.repeat in summary.counted]
-    known = [mean for mean in means if mean is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _cell(
-    at: Mapping[tuple[str, str], Summary], texts: Mapping[tuple[str, str], str], place: tuple[str, str], width: int
-) -> tuple[str, str]:
-    if place not in at:
-        return f"{'':>{width}}", ""
-    level = at[place].trust.level
-    return f"{texts[place]:>{width - 1}}{_MARKS[level]}", "" if level is TrustLevel.YES else STYLES[level]
+        return format_ns(mean)
+    return format_number(mean if mean is None or rounds.by == "ops" else mean / (1 << 20))

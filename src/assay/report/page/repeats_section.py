@@ -65,8 +65,9 @@ def repeats_section(document: Document, places: Places) -> str:
         for row, (summary, title, measured, typical) in enumerate(whole)
     ]
     heads = "".join(f'<th scope="col"{_words(is_words)}>{name}</th>' for name, is_words in _HEADS)
+    word = "repeat" if document.rounds is None else "round"
     return (
-        '<section aria-labelledby="repeats"><h2 id="repeats">Over the repeats</h2><div class="scroll" tabindex="0"'
+        f'<section aria-labelledby="repeats"><h2 id="repeats">Over the {word}s</h2><div class="scroll" tabindex="0"'
         f' role="region" aria-label="Table of repeats"><table class="sortable"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{_legend(document)}</section>"
     )
@@ -122,9 +123,10 @@ def _words(is_words: bool) -> str:
 def _legend(document: Document) -> str:
     methods = dict.fromkeys(summary.iops.method for summary in document.summaries if summary.iops.method)
     parts = [f"Rates, p50 and p99: {', or '.join(METHODS[method] for method in methods)}."] if methods else []
+    why = "it is not trusted" if document.rounds is None else "it is outside the window"
     parts.append(
-        "Below a rate its 95 % interval over the repeats. CV: standard deviation by mean. In brackets: left out, because it"
-        " is not trusted. Each repeat leads to its own numbers; warnings name its row in the summary."
+        "Below a rate its 95 % interval over the repeats. CV: standard deviation by mean. In brackets: left out, because"
+        f" {why}. Each repeat leads to its own numbers; warnings name its row in the summary."
     )
     if any(summary.is_response for summary in document.summaries):
         parts.append("Percentiles of an open loop are those of the response time.")
