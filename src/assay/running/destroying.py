@@ -1,11 +1,12 @@
 """Hold the block devices that a Plan overwrites, and refuse what the user has not allowed to be destroyed."""
 
 import contextlib
+import shlex
 from collections.abc import Collection, Iterator
 
 import msgspec
 
-from assay.devices.device_identity import BlockNode, block_node
+from assay.devices.device_identity import BlockNode, block_node, measured_node
 from assay.devices.free_device import free_device
 from assay.errors import InputError
 from assay.plan import Plan, Target
@@ -70,12 +71,13 @@ def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -
             device = device_of(target)
             if device is not None and not target.destroy_data and (writes := _writing(plan, target)):
                 raise InputError(
-                    f"{writes} writes to {device}, which would destroy what is on it. If it may: --destroy-data {device}"
+                    f"{writes} writes to {device}, which would destroy what is on it. If it may:"
+                    f" --destroy-data {shlex.quote(str(device))}"
                 )
             if device is None or has_clients:
                 targets.append(target)
                 continue
-            node = block_node(str(device), is_read=True)
+            node = measured_node(str(device))
             if target.destroy_data:
                 held.enter_context(_allowed(node, named, asked.over))
             targets.append(msgspec.structs.replace(target, device=node.identity.number))
@@ -90,7 +92,7 @@ def _number_of(target: Target) -> str | None:
 @contextlib.contextmanager
 def _allowed(node: BlockNode, named: dict[str, BlockNode], over: Collection[str]) -> Iterator[None]:
     if all(each.identity.number != node.identity.number for each in named.values()):
-        raise InputError(f"this destroys what is on {node.path}. If it may: --destroy-data {node.path}")
+        raise InputError(f"this destroys what is on {node.path}. If it may: --destroy-data {shlex.quote(node.path)}")
     with free_device(node, over=over, own=()):
         yield
 
