@@ -664,7 +664,14 @@ ATTEMPTS: dict[str, Attempt] = {
         a_file("x.fio", "[x]\nfilename={device}\nrw=write\ndestroy-data={device}\n"),
     ),
     "fio, verify": Attempt((*FIO, "--filename={device}", "--rw=write", "--verify=crc32c", *ALLOWED), "verify"),
-    "vdbench": Attempt(("vdbench", "-f{folder}/x.vdb", "--no-report"), "is a device", a_file("x.vdb", VDBENCH)),
+    "vdbench": Attempt(
+        ("vdbench", "-f{folder}/x.vdb", "--no-report"), "--destroy-data {device}", a_file("x.vdb", VDBENCH)
+    ),
+    "vdbench, more than it has": Attempt(
+        ("vdbench", "-f{folder}/x.vdb", "--no-report", *ALLOWED),
+        "is more than {device} has",
+        a_file("x.vdb", VDBENCH.replace("size=1m", "size=25m")),
+    ),
     "iozone": Attempt(("iozone", "-f", "{device}", "-i", "0", "-s", "1m"), "/dev holds device nodes"),
     "bonnie++": Attempt(("bonnie", "-d", "{device}", "-s", "1", "-r", "0", "-n", "0"), "is a block device"),
     "postmark": Attempt(

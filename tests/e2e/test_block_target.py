@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assay.bundle import RunBundle
 from e2e.command import MEASURED, NOBODY, Assay, Measure
 from testbed.devices import MIB, attached_loop, loop_device, mounted
 from testbed.host import command, need_root, need_tools
@@ -181,6 +182,34 @@ def test_a_command_line_of_fio_reads_and_with_permission_writes_a_device(
     assay("fio", "--name=x", "--rw=randwrite", *words, "--destroy-data", device, check=MEASURED)
     # Nothing is laid out: fio writes nothing else either.
     assert (sectors(device)[3] - before[3]) * SECTOR_BYTES == OPS * BLOCK_BYTES
+
+
+def test_a_lun_of_vdbench_is_read_and_with_permission_written(
+    assay: Assay, device: Path, image: Path, tmp_path: Path
+) -> None:
+    file, words = tmp_path / "load.vdb", ("vdbench", "-f", tmp_path / "load.vdb", "--no-report")
+    text = (
+        f"sd=one,lun={device},size=16m,openflags=o_direct\n"
+        "wd=w,sd=one,xfersize=8k,rdpct={share}\nrd=r,wd=w,iorate=1000,elapsed=2\n"
+    )
+    file.write_text(text.format(share=100))
+    before, content = sectors(device), digest(image)
+
+    assay(*words, check=MEASURED)
+
+    bundle = RunBundle.open(Path(document(assay("show", "last", "--json", check=0))["run"]["bundle"]))
+    moved, after = int(bundle.intervals()["bytes"].sum()), sectors(device)
+    assert moved > 0
+    assert 0 <= (after[1] - before[1]) * SECTOR_BYTES - moved <= 4 * MIB
+    assert after[2:] == before[2:]
+    file.write_text(text.format(share=50))
+    assert f"--destroy-data {device}" in assay(*words, check=2).stderr
+    assert digest(image) == content
+    before, behind = sectors(device), image.read_bytes()[SET_BYTES:]
+    assay(*words, "--destroy-data", device, check=MEASURED)
+    # Nothing is laid out, as with vdbench.
+    assert 0 < (sectors(device)[3] - before[3]) * SECTOR_BYTES < SET_BYTES
+    assert image.read_bytes()[SET_BYTES:] == behind
 
 
 def test_quick_reads_all_of_it_and_names_what_it_left_out(assay: Assay, device: Path, image: Path) -> None:
