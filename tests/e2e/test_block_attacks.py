@@ -387,12 +387,16 @@ def another(disk: Disk) -> Iterator[None]:
 
 @contextlib.contextmanager
 def node_of_others(disk: Disk) -> Iterator[None]:
-    """Have a node of the device in a folder that other users can write to."""
+    """Have a node of the device, and links to it, where other users can write."""
     theirs = disk.folder / "theirs"
     theirs.mkdir()
     os.chown(theirs, NOBODY, NOBODY)
     status = disk.device.stat()
     os.mknod(theirs / "disk", mode=status.st_mode, device=status.st_rdev)
+    (theirs / "link").symlink_to(disk.device)
+    (disk.folder / "mine").symlink_to(theirs / "link")
+    (disk.folder / "their-link").symlink_to(disk.device)
+    os.chown(disk.folder / "their-link", NOBODY, NOBODY, follow_symlinks=False)
     yield
 
 
@@ -582,6 +586,19 @@ ATTEMPTS: dict[str, Attempt] = {
         "could put another device",
         node_of_others,
         ENVIRONMENT,
+    ),
+    "a link in a folder of others": Attempt(
+        ("measure", "block:{folder}/theirs/link", *WRITE[2:], "--destroy-data", "{folder}/theirs/link"),
+        "other users can put another device in its place",
+        node_of_others,
+    ),
+    "a link that others made": Attempt(
+        (*WRITE, "--destroy-data", "{folder}/their-link"),
+        "other users can put another device in its place",
+        node_of_others,
+    ),
+    "a link to a link of others": Attempt(
+        (*WRITE, "--destroy-data", "{folder}/mine"), "other users can put another device in its place", node_of_others
     ),
     "a link that leads elsewhere since it was looked at": Attempt(
         ("measure", "block:{folder}/by-id", "--write", "--size", "1m", *QUICKLY, "--destroy-data", "{folder}/by-id"),
