@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assay import events
 from assay.bundle import RunBundle
 from e2e.command import MEASURED, NOBODY, Assay, Measure
 from testbed.devices import MIB, attached_loop, loop_device, mounted
@@ -136,8 +137,9 @@ def test_latency_and_places_are_those_of_the_device_itself(assay: Assay) -> None
         )
 
         (result,) = document(done)["results"]
-        served = [request for request in disk.log() if request.kind == "R"]
-    assert served
+        # The last are those of the load; before it, blocks at random places were looked at.
+        served = [request for request in disk.log() if request.kind == "R"][-result["ops"] :]
+    assert len(served) == result["ops"] > 0
     assert max(request.offset_bytes for request in served) < SIZE_BYTES
     # Random over all of it: each quarter has its part.
     quarters = {request.offset_bytes * 4 // SIZE_BYTES for request in served}
@@ -318,6 +320,20 @@ def test_blocks_of_zeros_are_found_by_each_client_and_by_a_command_line_of_fio(a
         assert len(_of_zeros({"results": of_one})) == 2
         (of_all,) = (one for one in found["results"] if not one.get("client"))
         assert of_all["trust"]["level"] != "yes"
+
+
+def test_a_slow_device_is_looked_at_for_two_seconds_and_no_longer(assay: Assay) -> None:
+    slow_ms = 20
+    with truth_disk(SIZE_BYTES, fast_ms=slow_ms, slow_ms=slow_ms, slow_share=0) as disk:
+        done = assay("measure", f"block:{disk.device}", "--random", "--direct", *QUICKLY, "--json", check=MEASURED)
+
+    (prepared,) = (
+        event
+        for event in RunBundle.open(Path(document(done)["run"]["bundle"])).events()
+        if isinstance(event, events.Prepared)
+    )
+    # Each read takes 20 ms or more, so that at most 100 begin in 2 s.
+    assert 0 < prepared.sampled_blocks <= 2000 / slow_ms
 
 
 def test_a_device_that_was_written_first_is_not_looked_at(assay: Assay, tmp_path: Path) -> None:
