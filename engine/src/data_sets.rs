@@ -204,6 +204,8 @@ impl<'a> DataSets<'a> {
             bytes: prepared.bytes,
             seconds: prepared.seconds,
             reused: prepared.reused,
+            sampled_blocks: prepared.zeros.blocks,
+            zero_blocks: prepared.zeros.zero_blocks,
         });
         Ok(())
     }

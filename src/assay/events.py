@@ -306,6 +306,10 @@ class Prepared(_Event, kw_only=True):
     bytes: int
     seconds: float
     reused: bool
+    sampled_blocks: int = 0
+    """Blocks at random places that were read to see what they hold, on a device that this run did not write."""
+    zero_blocks: int = 0
+    """Those of them that hold only zeros."""
 
 
 class StepDone(_Event, kw_only=True):

@@ -195,9 +195,9 @@ def safe_folder(path: Path) -> Path:
         return step.path
 
 
-def check_above(path: Path) -> None:
+def check_above(path: Path, *, cure: str = _CURE) -> None:
     """Raise NotOwnError where others than its owner can exchange what a path leads to; OSError where it is not there."""
-    with walked(path, Last.ANY):
+    with walked(path, Last.ANY, cure=cure):
         pass
 
 

@@ -7,10 +7,8 @@ from urllib.parse import quote_from_bytes
 
 import msgspec
 
-from assay.devices.device_identity import BlockNode, block_node
+from assay.devices.device_identity import BlockNode, block_node, measured_node
 from assay.errors import InputError, RunError
-from assay.host.block import BLOCK as BLOCK_CLASS
-from assay.host.reading import SystemTree
 from assay.plan import Target
 from assay.targets import BLOCK, are_remote, check_directory, is_text, named, of_directory
 
@@ -55,11 +53,7 @@ def check_place(name: str, *, destroy: Collection[str] = ()) -> Place:
         return DevicePlace(path=named(path))
     if not path.is_absolute() or not is_text(path):
         raise InputError(f"{name}: write the device from the root on, such as {BLOCK}/dev/nvme0n1")
-    node = block_node(str(path), is_read=True)
-    if (zoned := SystemTree().read(f"{BLOCK_CLASS}/{node.disk}/queue/zoned").text) not in {None, "none"}:
-        raise InputError(
-            f"{path} is a zoned device ({zoned}), which takes writes in order only: Assay does not measure these"
-        )
+    node = measured_node(str(path))
     size_bytes = node.identity.size_bytes
     is_named = any(_is_same_device(each, node) for each in destroy)
     return DevicePlace(path=path, size_bytes=size_bytes, destroy_data=is_named)

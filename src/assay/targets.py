@@ -120,6 +120,8 @@ _NO_STORAGE = frozenset(
     {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore", "bpf"}
 )
 """File systems of the kernel's own, in which users make no files."""
+_DEVICES, _OF_DEVICES = Path("/dev"), "devtmpfs"
+"""Where device nodes are; containers have a tmpfs there."""
 
 
 def check_directory(directory: Path | str) -> Path:
@@ -160,7 +162,13 @@ def _what_to_give(path: Path) -> str:
 
 def _on_storage(directory: Path) -> Path:
     """Return a directory; raises InputError where its file system is one of the kernel's own."""
-    if (mount := _mount_of(directory)) and mount.fs_type in _NO_STORAGE:
+    mount = _mount_of(directory)
+    if directory == _DEVICES or (mount and mount.fs_type == _OF_DEVICES):
+        raise InputError(
+            f"{directory} holds device nodes, and stores nothing; to measure a device without a file system write"
+            f" {BLOCK}{_DEVICES}/NAME"
+        )
+    if mount and mount.fs_type in _NO_STORAGE:
         raise InputError(f"{directory} is on {mount.fs_type}, which stores nothing; give a directory on the storage")
     return directory
 

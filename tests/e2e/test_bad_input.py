@@ -37,6 +37,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         (("quick", "{dir}/../small.toml"), "small.toml is not a directory"),
         (("quick", "{dir}/../small.toml/below"), "a part of this path is a file"),
         (("quick", "{dir}/../circle"), "lead in a circle"),
+        (("quick", "/dev"), "/dev holds device nodes, and stores nothing; to measure a device"),
         (("quick", "/proc"), "/proc is on proc, which stores nothing; give a directory on the storage"),
         (("quick", "x" * 300), "File name too long"),
         (("quick", "{dir}", "--size", "0"), "a size of 0 bytes is below"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from assay import events
+from assay.bundle import RunBundle
 from e2e.command import MEASURED, NOBODY, Assay, Measure
 from testbed.devices import MIB, attached_loop, loop_device, mounted
 from testbed.host import command, need_root, need_tools
@@ -134,8 +137,9 @@ def test_latency_and_places_are_those_of_the_device_itself(assay: Assay) -> None
         )
 
         (result,) = document(done)["results"]
-        served = [request for request in disk.log() if request.kind == "R"]
-    assert served
+        # The last are those of the load; before it, blocks at random places were looked at.
+        served = [request for request in disk.log() if request.kind == "R"][-result["ops"] :]
+    assert len(served) == result["ops"] > 0
     assert max(request.offset_bytes for request in served) < SIZE_BYTES
     # Random over all of it: each quarter has its part.
     quarters = {request.offset_bytes * 4 // SIZE_BYTES for request in served}
@@ -180,6 +184,34 @@ def test_a_command_line_of_fio_reads_and_with_permission_writes_a_device(
     assay("fio", "--name=x", "--rw=randwrite", *words, "--destroy-data", device, check=MEASURED)
     # Nothing is laid out: fio writes nothing else either.
     assert (sectors(device)[3] - before[3]) * SECTOR_BYTES == OPS * BLOCK_BYTES
+
+
+def test_a_lun_of_vdbench_is_read_and_with_permission_written(
+    assay: Assay, device: Path, image: Path, tmp_path: Path
+) -> None:
+    file, words = tmp_path / "load.vdb", ("vdbench", "-f", tmp_path / "load.vdb", "--no-report")
+    text = (
+        f"sd=one,lun={device},size=16m,openflags=o_direct\n"
+        "wd=w,sd=one,xfersize=8k,rdpct={share}\nrd=r,wd=w,iorate=1000,elapsed=2\n"
+    )
+    file.write_text(text.format(share=100))
+    before, content = sectors(device), digest(image)
+
+    assay(*words, check=MEASURED)
+
+    bundle = RunBundle.open(Path(document(assay("show", "last", "--json", check=0))["run"]["bundle"]))
+    moved, after = int(bundle.intervals()["bytes"].sum()), sectors(device)
+    assert moved > 0
+    assert 0 <= (after[1] - before[1]) * SECTOR_BYTES - moved <= 4 * MIB
+    assert after[2:] == before[2:]
+    file.write_text(text.format(share=50))
+    assert f"--destroy-data {device}" in assay(*words, check=2).stderr
+    assert digest(image) == content
+    before, behind = sectors(device), image.read_bytes()[SET_BYTES:]
+    assay(*words, "--destroy-data", device, check=MEASURED)
+    # Nothing is laid out, as with vdbench.
+    assert 0 < (sectors(device)[3] - before[3]) * SECTOR_BYTES < SET_BYTES
+    assert image.read_bytes()[SET_BYTES:] == behind
 
 
 def test_quick_reads_all_of_it_and_names_what_it_left_out(assay: Assay, device: Path, image: Path) -> None:
@@ -243,6 +275,73 @@ def test_a_load_file_can_name_a_device_and_never_allow_that_it_is_destroyed(
     assay("run", file, tmp_path, *words, check=MEASURED)
 
     assert digest(image) != content
+
+
+# -- blocks that may never have been written ------------------------------------------------------------------------------
+
+
+def _of_zeros(found: dict[str, Any]) -> list[str]:
+    """What results say of blocks of zeros."""
+    return [each["text"] for one in found["results"] for each in one["findings"] if each["id"] == "zero-blocks"]
+
+
+@pytest.mark.parametrize(("zero_share", "is_found"), [(0.0, False), (0.5, True), (1.0, True)])
+def test_blocks_of_zeros_on_a_device_that_is_only_read_are_found(
+    zero_share: float, is_found: bool, assay: Assay, image: Path, device: Path
+) -> None:
+    with image.open("r+b") as file:
+        file.seek(round(SIZE_BYTES * (1 - zero_share)))
+        file.write(bytes(round(SIZE_BYTES * zero_share)))
+
+    done = assay("measure", f"block:{device}", "--random", "--direct", *QUICKLY, "--json", check=MEASURED)
+
+    texts = _of_zeros(document(done))
+    assert bool(texts) is is_found
+    for text in texts:
+        share, low, high = re.fullmatch(
+            rf"(\d+) % of 256 sampled blocks of {device.name} hold only zeros \((\d+) to (\d+) % of all\)\. .*", text
+        ).groups()  # type: ignore[union-attr]
+        # Of all samples one in 20 misses; the seed is that of the Plan, and always the same.
+        assert int(low) <= 100 * zero_share <= int(high)
+        assert int(low) <= int(share) <= int(high)
+
+
+def test_blocks_of_zeros_are_found_by_each_client_and_by_a_command_line_of_fio(assay: Assay, tmp_path: Path) -> None:
+    with loop_device(SIZE_BYTES, backing=tmp_path) as zeros:
+        words = (f"--filename={zeros}", "--direct=1", "--rw=randread", "--bs=4k", "--runtime=1", "--time_based")
+        assay("fio", "--name=x", *words, "--no-report", check=MEASURED)
+        assert _of_zeros(document(assay("show", "last", "--json", check=0)))
+
+        several = ("--size", "32m", "--random", "--direct", *QUICKLY, "--hosts", "local:2", "--json")
+        found = document(assay("measure", f"block:{zeros}", *several, check=MEASURED))
+
+        of_one = [one for one in found["results"] if one.get("client")]
+        assert len(of_one) == 2
+        assert len(_of_zeros({"results": of_one})) == 2
+        (of_all,) = (one for one in found["results"] if not one.get("client"))
+        assert of_all["trust"]["level"] != "yes"
+
+
+def test_a_slow_device_is_looked_at_for_two_seconds_and_no_longer(assay: Assay) -> None:
+    slow_ms = 20
+    with truth_disk(SIZE_BYTES, fast_ms=slow_ms, slow_ms=slow_ms, slow_share=0) as disk:
+        done = assay("measure", f"block:{disk.device}", "--random", "--direct", *QUICKLY, "--json", check=MEASURED)
+
+    (prepared,) = (
+        event
+        for event in RunBundle.open(Path(document(done)["run"]["bundle"])).events()
+        if isinstance(event, events.Prepared)
+    )
+    # Each read takes 20 ms or more, so that at most 100 begin in 2 s.
+    assert 0 < prepared.sampled_blocks <= 2000 / slow_ms
+
+
+def test_a_device_that_was_written_first_is_not_looked_at(assay: Assay, tmp_path: Path) -> None:
+    with loop_device(SIZE_BYTES, backing=tmp_path) as zeros:
+        words = (f"block:{zeros}", "--random", "--direct", "--size", "16m", "--destroy-data", zeros)
+        done = assay("measure", *words, *QUICKLY, "--json", check=MEASURED)
+
+    assert not _of_zeros(document(done))
 
 
 # -- what is destroyed ----------------------------------------------------------------------------------------------------

@@ -154,12 +154,12 @@ def test_a_file_that_is_opened_is_read_to_its_end(assay: Assay, tmp_path: Path) 
     assert (out / "summary.html").read_text() == f"<pre>\n{done.stdout}</pre>\n"
 
 
-def test_a_device_is_not_written_to_and_a_directory_stands_for_it(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "load").write_text("sd=sd1,lun=/dev/sdb\nwd=w,sd=sd1\nrd=r,wd=w,iorate=50,elapsed=2,interval=1\n")
+def test_a_device_that_is_not_there_is_refused_and_a_directory_stands_for_it(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "load").write_text("sd=sd1,lun=/dev/no-sdb\nwd=w,sd=sd1\nrd=r,wd=w,iorate=50,elapsed=2,interval=1\n")
 
     refused = assay("vdbench", "-f", tmp_path / "load", "--size", "1m", check=2)
     done = assay("vdbench", "-f", tmp_path / "load", "--size", "1m", "--dir", tmp_path, "--no-report")
 
-    assert "load:1: sd=sd1: lun=/dev/sdb is a device" in refused.stderr
+    assert "load:1: sd=sd1: lun=/dev/no-sdb: No such file" in refused.stderr
     assert done.returncode in {0, 1}, done.stderr
     assert "Starting RD=r; I/O rate: 50; elapsed=2; For loops: None" in done.stdout

@@ -54,6 +54,13 @@ def test_the_last_name_changes_fastest_and_a_value_keeps_its_type() -> None:
     assert [branch.weight for branch in choice.branches] == [95, 5]
 
 
+def test_a_branch_that_is_never_taken_is_left_out() -> None:
+    loop = parse(LOAD).phases[-1].jobs[0].body
+    assert isinstance(loop, plan.Loop)
+    assert isinstance(choice := loop.actions[0], plan.Choice)
+    assert [branch.weight for branch in choice.branches] == [100]
+
+
 def test_a_time_for_the_whole_counts_each_phase_that_is_made() -> None:
     assert native.phase_count(LOAD.replace("${time}", "${phase_seconds}"), "load.toml") == 6
 

@@ -1,18 +1,23 @@
 """Where does a load go, and what of it is possible on a block device?"""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from assay import plan
+from assay.devices import device_identity
+from assay.devices.device_identity import BlockNode, DeviceIdentity
 from assay.errors import InputError, PlanError
 from assay.loads import quick
 from assay.loads.simple_load import of_device
 from assay.loads.sizing import LARGEST_BYTES, device_sizing
 from assay.places import DevicePlace, check_place, of_place
+from assay.running.destroying import NOTHING, destroyable
 from assay.running.plan_summary import plan_summary
 from assay.targets import device_of, directories, directory_of, places, remote_directories
 from assay.units import MIB
+from unit.host_trees import FakeMachine
 
 DISK = DevicePlace(path=Path("/dev/disk/by-id/a b%c"), size_bytes=1 << 40)
 MINE = DevicePlace(path=Path("/dev/disk/by-id/a b%c"), size_bytes=1 << 40, destroy_data=True)
@@ -148,3 +153,30 @@ def test_who_is_asked_reads_what_is_destroyed() -> None:
 
     assert "reads block:/dev/disk" in words(DISK)
     assert "destroys what is on block:/dev/disk" in words(MINE)
+
+
+# -- zoned devices --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sdz", "sdz1"])
+@pytest.mark.parametrize(("zoned", "is_refused"), [("host-managed", True), ("host-aware", True), ("none", False)])
+def test_zoned_devices_are_refused_whatever_way_they_are_named(
+    name: str, zoned: str, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = FakeMachine(tmp_path)
+    machine.disk("sdz", "199:0", queue__zoned=zoned)
+    machine.partition("sdz", "sdz1", "199:1")
+    number = {"sdz": "199:0", "sdz1": "199:1"}[name]
+    identity = DeviceIdentity(size_bytes=1 << 30, serial="", number=number)
+    found = BlockNode(path=f"/dev/{name}", name=name, identity=identity)
+    monkeypatch.setattr(device_identity, "block_node", lambda *_, **__: found)
+    monkeypatch.setattr(device_identity, "SystemTree", lambda: machine.tree)
+
+    def prepared() -> None:
+        # What every run goes through: of load files, and of earlier runs.
+        with destroyable(quick.default_plan(DISK), NOTHING) as permitted:
+            assert [target.device for target in permitted.targets] == [number]
+
+    for named in (lambda: check_place(f"block:/dev/{name}"), prepared):
+        with pytest.raises(InputError, match=f"zoned device .{zoned}.") if is_refused else contextlib.nullcontext():
+            named()

@@ -13,11 +13,15 @@ from assay.analysis.record import RunRecord
 from assay.analysis.record import read as analysed
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS
 from assay.errors import FrontEndError, InputError
+from assay.places import DevicePlace
 from assay.plan.walk import job_actions, job_ops
+from assay.targets import remote_directories
 from assay.tools.front_end import HostsAsked
 from assay.tools.vdbench import FRONT_END
+from assay.tools.vdbench import plan as vdbench_plan
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import Settings, files_of
+from assay.units import MIB
 from goldens import Goldens
 from unit import classic_runs as classic
 from unit.memory_run import MemoryRun, bucket_of, hello
@@ -187,7 +191,8 @@ def test_what_only_some_hosts_do_or_all_have_together_is_refused(text: str, said
         ("dedupratio=2\n" + RAW, "load:1: 'dedupratio=2': Assay's content has a ratio"),
         ("rg=group1,devices=(1,2)\n" + RAW, "load:1: 'rg=group1': replay needs a trace"),
         ('startcmd=("rm x")\n' + RAW, "load:1: 'startcmd=(rm x)': a parameter file starts no program here"),
-        ("sd=sd1,lun=/dev/sdb,size=1m\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: lun=/dev/sdb is a device"),
+        ("sd=sd1,lun=/dev/no-sdb\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: lun=/dev/no-sdb: No such file"),
+        ("sd=sd1,lun=/dev/null\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: lun=/dev/null is no block device"),
         ("sd=sd1,lun=f\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: size= is missing"),
         ("sd=sd1,lun=f,size=1q\n", "load:1: 'size=1q': '1q': write a whole number from"),
         ("sd=sd1,lun=f,size=1m,blue=1\n", "load:1: 'blue=1': unknown sd parameter 'blue'; supported: lun"),
@@ -274,6 +279,33 @@ def test_a_plan_needs_no_file_any_more(tmp_path: Path) -> None:
 
 
 # -- Plans -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lun_that_is_a_device_is_that_device_and_nothing_is_laid_out(goldens: Goldens) -> None:
+    words, text = ["-f", "load"], (GOLDEN / "device" / "device.vdb").read_text()
+    with remote_directories():
+        made_of = FRONT_END.to_plan(read(text), FRONT_END.origin(words, {"load": text}), Path())
+        with pytest.raises(InputError, match="how large /dev/not-there-at-all is on the clients is unknown"):
+            FRONT_END.to_plan(read(text.replace("size=1g", "threads=1")), FRONT_END.origin(["x"]), Path())
+
+    goldens.check_plan(GOLDEN / "device" / "device.plan.json", made_of)
+    assert [target.uri for target in made_of.targets] == ["block:/dev/not-there-at-all"]
+    assert {one.reuse for one in made_of.file_sets} == {plan.Reuse.TRUST}
+
+
+def test_the_size_of_a_device_is_what_its_lun_has_unless_less_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = DevicePlace(path=Path("/dev/one"), size_bytes=10 * MIB + 700)
+    monkeypatch.setattr(vdbench_plan, "check_place", lambda _: device)
+
+    def size(words: str) -> float:
+        text = f"sd=sd1,lun=/dev/one{words}\nwd=w,sd=sd1\nrd=r,wd=w\n"
+        (one,) = FRONT_END.to_plan(read(text), FRONT_END.origin(["x"]), Path()).file_sets
+        assert isinstance(one.size, plan.Fixed)
+        return one.size.value
+
+    assert (size(""), size(",size=1m")) == (10 * MIB + 512, MIB)
+    with pytest.raises(InputError, match=f"load:1: sd=sd1: size={11 * MIB} is more than /dev/one has"):
+        size(",size=11m")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)

@@ -71,6 +71,12 @@ pub enum Event {
         seconds: f64,
         /// Whether a set from before was used.
         reused: bool,
+        /// Blocks at random places that were read to see what they hold, on a device that this run did not write.
+        #[serde(default)]
+        sampled_blocks: u64,
+        /// Those of them that hold only zeros.
+        #[serde(default)]
+        zero_blocks: u64,
     },
     /// A step was done, or could not be.
     StepDone {

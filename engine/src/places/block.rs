@@ -11,6 +11,7 @@ use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::root::Root;
 use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
+use crate::places::sampled_zeros::{ZeroSample, sample_zeros};
 use crate::places::write_files::make_files;
 use crate::places::{Place, PreparedSet, Removed};
 use crate::plan::{FileSet, Reuse, Target};
@@ -21,15 +22,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// How much is discarded between two looks at a stop.
 const DISCARD_BYTES: u64 = 1 << 30;
 
 /// Group and others may write.
 const OTHERS_WRITE: libc::mode_t = 0o022;
+
+/// Time after which no further block is looked at: a slow disk reads some 200 of them until then.
+const SAMPLE_TIME: Duration = Duration::from_secs(2);
 
 /// A block device, held open for this run.
 #[derive(Debug)]
@@ -83,6 +86,20 @@ impl BlockDevice {
         Ok(Self { root: Arc::new(Root::new(parent.to_owned(), folder.into())), name, path, device, bytes })
     }
 
+    /// Look at what blocks of a set hold that was there before.
+    ///
+    /// A device that cannot be read past the page cache, or not at all, has no sample: the load finds out what it can do.
+    fn sampled_zeros(&self, state: &FileSetState, stop: &AtomicBool) -> ZeroSample {
+        let opened = posix::c_path(Path::new(&self.name))
+            .and_then(|name| self.root.open(&name, libc::O_RDONLY | libc::O_DIRECT, 0));
+        let Ok(device) = opened.map(File::from) else {
+            return ZeroSample::default();
+        };
+        let (begun, alignment) = (Instant::now(), posix::direct_alignment(device.as_fd()));
+        let is_over = || begun.elapsed() >= SAMPLE_TIME || stop.load(Ordering::Relaxed);
+        sample_zeros(&device, state.size_of(0), alignment, state.content_seed(), is_over).unwrap_or_default()
+    }
+
     fn failed(&self, call: &'static str) -> impl Fn(io::Error) -> EngineError {
         move |error| EngineError::io(call, &self.path, error)
     }
@@ -134,7 +151,10 @@ impl Place for BlockDevice {
         ContentFill::new(state.content_seed(), &state.set().content, 0)?;
         let bytes = state.size_of(0);
         let reused = state.set().reuse == Reuse::Trust;
-        if !reused {
+        let mut zeros = ZeroSample::default();
+        if reused {
+            zeros = self.sampled_zeros(state, stop);
+        } else {
             state.forget_all();
             let group = WorkGroup::new(stop);
             let progress = Progress::new(report, bytes, "bytes");
@@ -143,7 +163,7 @@ impl Place for BlockDevice {
             progress.finish();
         }
         state.begin_with_initial();
-        Ok(PreparedSet { files: 1, directories: 0, bytes, seconds: begun.elapsed().as_secs_f64(), reused })
+        Ok(PreparedSet { files: 1, directories: 0, bytes, seconds: begun.elapsed().as_secs_f64(), reused, zeros })
     }
 
     fn remove(&self, state: &FileSetState, _report: Report<'_>, _stop: &AtomicBool) -> Result<Removed> {
@@ -158,7 +178,7 @@ impl Place for BlockDevice {
         let bytes = state.size_of(0);
         let progress = Progress::new(report, bytes, "bytes");
         for offset in (0..bytes).step_by(DISCARD_BYTES as usize) {
-            if stop.load(Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 return Err(EngineError::Stopped);
             }
             let length = DISCARD_BYTES.min(bytes - offset);

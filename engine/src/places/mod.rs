@@ -6,6 +6,7 @@
 pub mod block;
 pub mod local_dir;
 pub mod progress;
+pub mod sampled_zeros;
 pub mod write_files;
 
 use crate::backend::uri::Scheme;
@@ -15,6 +16,7 @@ use crate::files::root::Root;
 use crate::places::block::BlockDevice;
 use crate::places::local_dir::data_folder::DataFolder;
 use crate::places::progress::Report;
+use crate::places::sampled_zeros::ZeroSample;
 use crate::plan::{Among, FileSet, Target};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +35,8 @@ pub struct PreparedSet {
     pub seconds: f64,
     /// Whether what was there before is used.
     pub reused: bool,
+    /// Blocks of it that were looked at, where nobody knows who wrote them.
+    pub zeros: ZeroSample,
 }
 
 /// What was taken away, and what was left.

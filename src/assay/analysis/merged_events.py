@@ -171,6 +171,8 @@ def _prepared(reported: list[_Reported[events.Prepared]], *, is_one_set: bool) -
             bytes=add(event.bytes for event in every),
             seconds=max(event.seconds for event in every),
             reused=all(event.reused for event in every),
+            sampled_blocks=sum(event.sampled_blocks for event in every),
+            zero_blocks=sum(event.zero_blocks for event in every),
         )
 
 

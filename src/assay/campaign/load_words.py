@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOR_ALL: Final = frozenset({"--json", "--live-json", "--runs", "--name", "--tag", "--no-report", "--quiet"})
 """Options that the campaign gives each load itself."""
-NOT_ITS_OWN: Final = frozenset({"--target", "--allow-commands"})
+NOT_ITS_OWN: Final = frozenset({"--target", "--allow-commands", "--destroy-data", "--over"})
 """Options by which a load would do more than measure the directory of its cell."""
 OF_CLIENTS: Final = frozenset({
     "--hosts", "--observe", "--join", "--clients", "--join-wait", "--share", "--on-lost", "--interface", "--ssh-user",
@@ -104,7 +104,7 @@ class _Looking:
         settings = self._tool.parse(words, files)
         if (hosts := self._tool.hosts(settings)) is not None:
             raise InputError(f"{hosts.by} names clients; a campaign measures its own device from this machine alone")
-        measured = map(str, self._tool.measured_directories(settings, self._cell.parent))
+        measured = map(str, self._tool.measured_places(settings, self._cell.parent))
         for name in (*measured, *self._tool.output_names(settings)):
             check_inside(name, self._cell)
         return 0

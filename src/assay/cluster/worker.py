@@ -27,6 +27,7 @@ from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun, NothingKept
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
 from assay.cluster.wire import CARD, Card, ClientMessage, EchoAt, Facts, LeaderMessage, Question, RefusedByClient
+from assay.devices.device_identity import measured_node
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -376,7 +377,10 @@ class ClientWorker:
 def _place(path: str) -> Path:
     """Give a directory or a block device of this machine; raises InputError where it is neither."""
     place = Path(path)
-    return place if place.is_block_device() else check_directory(place)
+    if not place.is_block_device():
+        return check_directory(place)
+    measured_node(path)
+    return place
 
 
 def _explain_refusal(error: BaseException) -> Departure:

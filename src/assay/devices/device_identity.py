@@ -100,6 +100,16 @@ def block_node(path: str, *, is_read: bool = False) -> BlockNode:
         os.close(descriptor)
 
 
+def measured_node(path: str) -> BlockNode:
+    """Look at a device that is to be measured; raises InputError where it is none that can be."""
+    node = block_node(path, is_read=True)
+    if (zoned := SystemTree().read(f"{BLOCK}/{node.disk}/queue/zoned").text) not in {None, "none"}:
+        raise InputError(
+            f"{path} is a zoned device ({zoned}), which takes writes in order only: Assay does not measure these"
+        )
+    return node
+
+
 def node_of_open(descriptor: int, path: str, *, is_read: bool = False) -> BlockNode:
     """Look at an open block device; raises as `block_node` does."""
     number = number_of(os.fstat(descriptor).st_rdev)

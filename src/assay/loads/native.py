@@ -437,7 +437,7 @@ class _Translation:
             return msgspec.structs.replace(
                 table.script, path=self._sibling(table.script.path, (*path, "script", "path"))
             )
-        return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
+        return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else tuple(map(_possible, table.loop)))
 
     def _sibling(self, name: str, path: Path) -> str:
         """Return the path of a file that the load file names: in its folder or below, never outside."""
@@ -561,6 +561,20 @@ def _names(tables: object) -> set[str]:
     """Names that an array of tables defines; what is wrong with it is reported when it is read."""
     entries = [tables] if isinstance(tables, dict) else tables if isinstance(tables, list) else []
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+
+
+def _possible(action: plan.Action) -> plan.Action:
+    """Leave out branches of weight 0 beside others: they are never taken, and would be rows without a result."""
+    match action:
+        case plan.Choice():
+            weighted = [branch for branch in action.branches if branch.weight > 0] or list(action.branches)
+            branches = (
+                msgspec.structs.replace(branch, actions=tuple(map(_possible, branch.actions))) for branch in weighted
+            )
+            return msgspec.structs.replace(action, branches=tuple(branches))
+        case plan.Group() | plan.Repeat() | plan.Every():
+            return msgspec.structs.replace(action, actions=tuple(map(_possible, action.actions)))
+    return action
 
 
 def _part(shape: type[T], table: msgspec.Struct) -> T:

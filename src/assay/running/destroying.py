@@ -1,13 +1,16 @@
 """Hold the block devices that a Plan overwrites, and refuse what the user has not allowed to be destroyed."""
 
 import contextlib
+import shlex
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 import msgspec
 
-from assay.devices.device_identity import BlockNode, block_node
+from assay.devices.device_identity import BlockNode, block_node, measured_node
 from assay.devices.free_device import free_device
 from assay.errors import InputError
+from assay.own_files import NotOwnError, check_above
 from assay.plan import Plan, Target
 from assay.plan.op_rules import CHANGES
 from assay.plan.walk import job_ops, touched_sets
@@ -57,7 +60,7 @@ def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -
             "--destroy-data: what uses a device of another machine cannot be checked from here. Measure with one machine, or"
             " only read"
         )
-    named = {name: block_node(name.removeprefix(BLOCK)) for name in asked.devices}
+    named = {name: _named_node(name) for name in asked.devices}
     measured = {_number_of(target) for target in plan.targets} if named else set()
     for name, node in named.items():
         if node.identity.number not in measured:
@@ -70,16 +73,30 @@ def destroyable(plan: Plan, asked: DestroyAsked, *, has_clients: bool = False) -
             device = device_of(target)
             if device is not None and not target.destroy_data and (writes := _writing(plan, target)):
                 raise InputError(
-                    f"{writes} writes to {device}, which would destroy what is on it. If it may: --destroy-data {device}"
+                    f"{writes} writes to {device}, which would destroy what is on it. If it may:"
+                    f" --destroy-data {shlex.quote(str(device))}"
                 )
             if device is None or has_clients:
                 targets.append(target)
                 continue
-            node = block_node(str(device), is_read=True)
+            node = measured_node(str(device))
             if target.destroy_data:
                 held.enter_context(_allowed(node, named, asked.over))
             targets.append(msgspec.structs.replace(target, device=node.identity.number))
         yield msgspec.structs.replace(plan, targets=tuple(targets))
+
+
+def _named_node(name: str) -> BlockNode:
+    """Look at a device whose data may be destroyed; raises InputError where other users decide what its name leads to."""
+    path = name.removeprefix(BLOCK)
+    node = block_node(path)
+    try:
+        check_above(Path(path), cure="name the device by the node that the kernel made, such as /dev/nvme0n1")
+    except NotOwnError as error:
+        raise InputError(f"--destroy-data {name}: other users can put another device in its place: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; name a block device, such as /dev/nvme0n1") from None
+    return node
 
 
 def _number_of(target: Target) -> str | None:
@@ -90,7 +107,7 @@ def _number_of(target: Target) -> str | None:
 @contextlib.contextmanager
 def _allowed(node: BlockNode, named: dict[str, BlockNode], over: Collection[str]) -> Iterator[None]:
     if all(each.identity.number != node.identity.number for each in named.values()):
-        raise InputError(f"this destroys what is on {node.path}. If it may: --destroy-data {node.path}")
+        raise InputError(f"this destroys what is on {node.path}. If it may: --destroy-data {shlex.quote(node.path)}")
     with free_device(node, over=over, own=()):
         yield
 

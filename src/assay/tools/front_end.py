@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan
-from assay.targets import Need, check_room, directories
+from assay.targets import Need, check_room, places
 from assay.tools.named_files import NO_FILES, Files
 from assay.tools.output_files import OutputFile, check_folder, check_writable
 
@@ -106,9 +106,9 @@ class FrontEnd(abc.ABC, Generic[S]):
             InputError: what the settings name is not there.
         """
 
-    def measured_directories(self, settings: S, folder: Path) -> Iterable[Path]:
-        """Name the directories that the Plan would measure, without long work on its lists; raises as `to_plan` does."""
-        return directories(self.to_plan(settings, self.origin(()), folder)).values()
+    def measured_places(self, settings: S, folder: Path) -> Iterable[Path]:
+        """Name what the Plan would measure, without long work on its lists; raises as `to_plan` does."""
+        return places(self.to_plan(settings, self.origin(()), folder)).values()
 
     def hosts(self, settings: S) -> HostsAsked | None:
         """Name the clients that the words ask for, where the tool has a form for several; None: they name none."""

@@ -16,6 +16,7 @@ use crate::places::local_dir::mark::{Mark, State};
 use crate::places::local_dir::owner;
 use crate::places::local_dir::remove;
 use crate::places::progress::{Progress, Report, WorkGroup, threads_of};
+use crate::places::sampled_zeros::ZeroSample;
 use crate::places::write_files::{make_directories, make_files, unit_of};
 use crate::plan::{Allocate, Reuse};
 use crate::sys::posix;
@@ -76,6 +77,7 @@ pub fn prepare(
         bytes: need.content_bytes,
         seconds: begun.elapsed().as_secs_f64(),
         reused,
+        zeros: ZeroSample::default(),
     })
 }
 

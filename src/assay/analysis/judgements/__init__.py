@@ -41,6 +41,7 @@ from assay.analysis.judgements import (
     wall_clock,
     whole_run,
     window,
+    zero_blocks,
 )
 from assay.analysis.record import RunRecord
 from assay.analysis.sum_case import SumCase
@@ -71,6 +72,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     sample.judge,
     percentiles.judge,
     data.judge,
+    zero_blocks.judge,
     energy.judge,
 )
 """In the order in which findings of the same severity and effect stand."""
@@ -89,6 +91,7 @@ OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
         client.judge,
         shared_machine.judge,
         data.judge,
+        zero_blocks.judge,
     }
 )
 """Those that hold a number against its own machine: of several clients each has its own, and a sum has none."""

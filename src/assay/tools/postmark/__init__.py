@@ -62,9 +62,9 @@ class PostMark(FrontEnd[Settings]):
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan and its lists of operations."""
-        return to_plan(settings, origin, self.measured_directories(settings, folder), folder)
+        return to_plan(settings, origin, self.measured_places(settings, folder), folder)
 
-    def measured_directories(self, settings: Settings, folder: Path) -> list[Path]:
+    def measured_places(self, settings: Settings, folder: Path) -> list[Path]:
         """Name those of `set location`: the Plan needs lists of every operation."""
         named = [place.directory for place in settings.locations] or [os.curdir]
         return [check_directory(name) for name in named]

@@ -36,6 +36,8 @@ class Vdbench(FrontEnd[Settings]):
     --dir DIR      put all luns and anchors into DIR; names, also of devices,
                    only distinguish them
     --size SIZE    size of each lun without one in the file
+    --destroy-data DEV let workloads overwrite the block device that a lun
+                   names; --over TYPE: a signature that may be on it
 
     \b
     Also: --runs DIR, --user NAME, --json, --no-report, --quiet,
@@ -43,8 +45,9 @@ class Vdbench(FrontEnd[Settings]):
     --require-trust LEVEL, --wait-quiet TIME.
 
     A lun names a file, an anchor a directory: data lies in assay-data next to
-    it or in it, and what has the name is neither read nor written. What is
-    not supported is refused with its line. See docs/tools/vdbench.md.
+    it or in it, and what has the name is neither read nor written. A lun that
+    is a block device is read; writes need --destroy-data. What is not
+    supported is refused with its line. See docs/tools/vdbench.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = NAME

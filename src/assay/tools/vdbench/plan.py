@@ -2,6 +2,9 @@
 
 A lun or an anchor names the directory to measure: data lies in Assay's own folder there, and the file or directory of that
 name is neither read nor written. With --dir all of them lie there, and the names only distinguish them.
+
+Without it a lun that is a block device is that device: nothing is laid out, and writes need the permission to destroy
+what is on it.
 """
 
 import hashlib
@@ -14,7 +17,8 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError
-from assay.targets import check_directory
+from assay.places import DevicePlace, Place, check_place, of_place
+from assay.targets import BLOCK, check_directory
 from assay.tools.vdbench import files_plan, storage_plan
 from assay.tools.vdbench.filesystems import Fsd
 from assay.tools.vdbench.runs import OneRun, runs
@@ -40,7 +44,7 @@ def to_plan(settings: Settings, origin: plan.Origin) -> plan.Plan:
         name=NAME,
         origin=origin,
         seed=_SEED,
-        targets=tuple(plan.Target(name=name, uri=place.as_uri()) for place, name in maker.targets.items()),
+        targets=tuple(of_place(name, place) for place, name in maker.targets.items()),
         file_sets=tuple(maker.file_sets.values()),
         phases=phases,
         sample_interval_s=float(math.gcd(*intervals)),
@@ -53,7 +57,7 @@ class _Maker:
         self._settings = settings
         self._load: Load = settings.load
         self.runs = runs(settings.load)
-        self.targets: dict[Path, str] = {}
+        self.targets: dict[Place, str] = {}
         self.file_sets: dict[str, plan.FileSet] = {}
         self._places: dict[str, Path] = {}
         self.notes: dict[plan.Untranslated, None] = {}
@@ -93,7 +97,10 @@ class _Maker:
     # -- storage -------------------------------------------------------------------------------------------------------
 
     def _disk(self, sd: Sd) -> storage_plan.Disk:
+        device = self._device(sd)
         size = sd.size if sd.size is not None else self._settings.lun_size
+        if device is not None:
+            size = _size_on(device, sd, size)
         if size is None:
             raise sd.place.error(
                 f"sd={sd.name}: size= is missing: how large its file is to be (or --size for all without)"
@@ -101,16 +108,15 @@ class _Maker:
         size = size // 512 * 512
         if sd.offset >= size:
             raise sd.place.error(f"sd={sd.name}: offset={sd.offset} lies behind its {size} bytes")
-        target = self._target(sd.lun, sd, is_file=True)
         made = plan.FileSet(
             name=sd.name,
-            target=target,
+            target=self._named(self._directory(sd.lun, sd, is_file=True) if device is None else device),
             path=f"{NAME}-{_known_by(sd.lun)}",
             files=1,
             size=plan.Fixed(value=float(size)),
-            reuse=plan.Reuse.IF_MATCHES,
+            reuse=plan.Reuse.IF_MATCHES if device is None else plan.Reuse.TRUST,
             content=plan.Content(compress_ratio=self._load.compress_ratio),
-            keep=True,
+            keep=device is None,
         )
         same = next((s for s in self.file_sets.values() if (s.target, s.path) == (made.target, made.path)), None)
         if same is not None and same.size != made.size:
@@ -118,10 +124,22 @@ class _Maker:
         self.file_sets.setdefault((same or made).name, made)
         return storage_plan.Disk(sd, (same or made).name, size)
 
-    def _target(self, path: str, owner: Sd | Fsd, *, is_file: bool) -> str:
-        """Name the target that a lun or an anchor lies in."""
-        where = self._directory(path, owner, is_file=is_file)
-        return self.targets.setdefault(where, "target" if not self.targets else f"target-{len(self.targets) + 1}")
+    def _device(self, sd: Sd) -> DevicePlace | None:
+        """Look at the device that a lun is; None: it is a file."""
+        path = Path(sd.lun)
+        if self._settings.directory is not None or not (_is_node(path) or sd.lun.startswith("/dev/")):
+            return None
+        try:
+            place = check_place(f"{BLOCK}{sd.lun}")
+        except InputError as error:
+            raise sd.place.error(
+                f"sd={sd.name}: lun={error}; or give --dir DIR, where a file takes its place"
+            ) from None
+        return place if isinstance(place, DevicePlace) else None
+
+    def _named(self, place: Place) -> str:
+        """Name the target of a directory or a device."""
+        return self.targets.setdefault(place, "target" if not self.targets else f"target-{len(self.targets) + 1}")
 
     def _directory(self, path: str, owner: Sd | Fsd, *, is_file: bool) -> Path:
         if self._settings.directory is not None:
@@ -130,11 +148,6 @@ class _Maker:
         kind = f"sd={owner.name}: lun" if is_file else f"fsd={owner.name}: anchor"
         if "\0" in path or (is_file and path.endswith("/")):
             raise owner.place.error(f"{kind}={path!r} is not a file name")
-        if is_file and (named.is_block_device() or named.is_char_device() or path.startswith("/dev/")):
-            raise owner.place.error(
-                f"{kind}={path} is a device, and Assay writes into folders of its own alone; name a file on a file"
-                " system, or give --dir DIR, where a file takes its place"
-            )
         if is_file and named.is_dir():
             raise owner.place.error(f"{kind}={path} is a directory; name a file in it, such as {named / 'file1'}")
         folder = named if not is_file and named.is_dir() else named.parent
@@ -150,7 +163,7 @@ class _Maker:
     def _of_files(self, run: OneRun, *, is_first: bool) -> Iterator[plan.Phase]:
         made = files_plan.make(run, self._load, is_first=is_first)
         for fsd, file_set in made.sets:
-            target = self._target(fsd.anchor, fsd, is_file=False)
+            target = self._named(self._directory(fsd.anchor, fsd, is_file=False))
             named = msgspec.structs.replace(
                 file_set, target=target, path=f"{NAME}-{_known_by(fsd.anchor)}-{file_set.path}"
             )
@@ -172,6 +185,23 @@ class _Maker:
                 step.set for step in phase.before if isinstance(step, plan.Prepare)
             }
             yield msgspec.structs.replace(phase, before=tuple(before))
+
+
+def _is_node(path: Path) -> bool:
+    return "\0" not in str(path) and (path.is_block_device() or path.is_char_device())
+
+
+def _size_on(device: DevicePlace, sd: Sd, asked: int | None) -> int:
+    """Return how much of a device is worked on: all of it, unless less is asked for."""
+    if device.size_bytes is None and asked is None:
+        raise sd.place.error(
+            f"sd={sd.name}: size= is missing: how large {device.path} is on the clients is unknown here"
+        )
+    if asked is None:
+        return device.size_bytes or 0
+    if device.size_bytes is not None and asked > device.size_bytes:
+        raise sd.place.error(f"sd={sd.name}: size={asked} is more than {device.path} has, {device.size_bytes} bytes")
+    return asked
 
 
 def _known_by(name: str) -> str:

@@ -1,0 +1,59 @@
+"""Report reads of a device of which a part holds nothing but zeros.
+
+An SSD or a thin volume answers reads of blocks that were never written, or were discarded, with zeros and without its
+storage: such a device is faster than one that is in use. The engine looks at blocks at random places of a set on a block
+device that this run did not write (`engine/src/places/sampled_zeros.rs`). What the run itself has written over the set since
+then can have filled at most as many of them; that share is taken off.
+
+Limits: whether a block of zeros was written is not known, nor what a load reads that goes over a part of the set.
+"""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import device, findings, thresholds
+from assay.analysis.case import Case
+from assay.analysis.statistics.binomial import binomial_interval
+from assay.plan.walk import job_sets
+from assay.results import Finding
+from assay.verdicts import ServedBy
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge what the sets hold that an operation reads."""
+    is_cached = case.measures is ServedBy.PAGE_CACHE and not case.subject.is_direct
+    if case.operation.direction != "read" or not case.ops or is_cached:
+        return
+    for name in case.operation.sets or job_sets(case.job):
+        before = [
+            each for each in case.run.all(events.Prepared) if each.set == name and each.t_ns <= case.record.start_ns
+        ]
+        if before and before[-1].sampled_blocks:
+            yield from _of_set(case, before[-1])
+
+
+def _of_set(case: Case, prepared: events.Prepared) -> Iterable[Finding]:
+    found, drawn = prepared.zero_blocks, prepared.sampled_blocks
+    low, high = binomial_interval(found, drawn)
+    if low - _written_bytes(case, prepared) / max(1, prepared.bytes) <= thresholds.SMALL_SHARE:
+        return
+    target = case.run.plan.file_set(prepared.set).target
+    names = ", ".join(device.devices_of(case.run, target) or (target,))
+    text = (
+        f"{100 * found / drawn:.0f} % of {drawn} sampled blocks of {names} hold only zeros ({100 * low:.0f} to"
+        f" {100 * high:.0f} % of all). An SSD or thin volume answers reads of unwritten blocks without its storage: a device"
+        " in use may be slower."
+    )
+    cure = "Measure a device whose blocks are written; or allow with --destroy-data that the load writes it first."
+    yield findings.weak("zero-blocks", text, cure, brief="blocks of zeros", effect=found / drawn)
+
+
+def _written_bytes(case: Case, prepared: events.Prepared) -> int:
+    """Return what the run wrote to a set after it was looked at, up to the end of the phase."""
+    return sum(
+        record.rows(job.name, operation.name).total("bytes")
+        for record in case.run.phases
+        if record.start_ns >= prepared.t_ns and record.index <= case.record.index
+        for job, operation in record.moving("write")
+        if prepared.set in (operation.sets or job_sets(job))
+    )
