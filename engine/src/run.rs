@@ -178,7 +178,11 @@ impl<'a> Run<'a> {
             let prior_state = PriorState::before(&self.data.sets, &programs);
             let (end, reached) = self.measure(index, &rates.settle(phase)?, programs, &mut host)?;
             if let PhaseEnd::SkippedTo(next) = end {
-                self.emitter.emit(&Event::Skipped { t_ns: self.emitter.now_ns(), phase_index: index, next_index: next });
+                self.emitter.emit(&Event::Skipped {
+                    t_ns: self.emitter.now_ns(),
+                    phase_index: index,
+                    next_index: next,
+                });
                 next_index = next;
                 continue;
             }

@@ -163,8 +163,7 @@ impl Watch<'_> {
         let mut order: Option<Order> = None;
         loop {
             if order.is_none() && self.inbox.starts_when_ready() {
-                let settling_ns = if self.is_crowded() { SETTLING_NS } else { 0 };
-                order = Some(Order { start_ns: self.emitter.now_ns() + settling_ns, agreed_monotonic_ns: None });
+                order = Some(Order { start_ns: self.soon_ns(), agreed_monotonic_ns: None });
             }
             let lead_ns = self.emitter.now_ns() + SAMPLE_LEAD_NS + self.waking_ns();
             let left = order.as_ref().map(|order| Duration::from_nanos(order.start_ns.saturating_sub(lead_ns)));
@@ -179,8 +178,11 @@ impl Watch<'_> {
                 Some(Message::Control(Control::Start { phase_index, at_monotonic_ns }))
                     if phase_index == self.phase_index =>
                 {
-                    let start_ns = self.emitter.clock().from_monotonic_ns(at_monotonic_ns);
                     let agreed_monotonic_ns = (at_monotonic_ns > 0).then_some(at_monotonic_ns);
+                    let start_ns = match agreed_monotonic_ns {
+                        Some(at) => self.emitter.clock().from_monotonic_ns(at),
+                        None => self.soon_ns(),
+                    };
                     order = Some(Order { start_ns, agreed_monotonic_ns });
                 }
                 Some(Message::Control(Control::SkipTo { phase_index, next_index }))
@@ -195,6 +197,11 @@ impl Watch<'_> {
                 None => {}
             }
         }
+    }
+
+    /// The earliest start that nobody else waits for.
+    fn soon_ns(&self) -> u64 {
+        self.emitter.now_ns() + if self.is_crowded() { SETTLING_NS } else { 0 }
     }
 
     /// Whether there are more workers than CPUs.

@@ -93,7 +93,10 @@ pub trait Place: std::fmt::Debug {
     ///
     /// `Stopped`; a Plan error for a place without blocks of its own; the system call that failed.
     fn discard(&self, state: &FileSetState, _report: Report<'_>, _stop: &AtomicBool) -> Result<bool> {
-        Err(EngineError::Plan(format!("{} is not on a block device, and cannot be discarded", state.folder().display())))
+        Err(EngineError::Plan(format!(
+            "{} is not on a block device, and cannot be discarded",
+            state.folder().display()
+        )))
     }
 
     /// Whether a part of a set, which is of no use to anybody, is there and this run's after [`Place::prepare`] failed.

@@ -23,7 +23,9 @@ pub use job::{
     Affinity, Arrival, Backend, Batch, Direct, Ends, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind,
 };
 pub use op::{Access, Coverage, FileRef, Op, OpFlags, OpKind, Pick, Region};
-pub use phase::{CacheCondition, Phase, Place, Rounds, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step, TableCell};
+pub use phase::{
+    CacheCondition, Phase, Place, Rounds, StartCondition, SteadyBy, SteadyOf, SteadyRule, Step, TableCell,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use stop::{Stop, StopOf};
@@ -88,6 +90,9 @@ pub struct Origin {
     /// What the front end counted while it made the Plan; the engine has no use for it.
     #[serde(default)]
     pub counts: BTreeMap<String, f64>,
+    /// Parameters with another value than the source gives them, in words; the engine has no use for them.
+    #[serde(default)]
+    pub changed: Vec<String>,
     /// Texts of the files that the source names, by name; the engine has no use for them.
     #[serde(default)]
     pub files: BTreeMap<String, String>,

@@ -21,6 +21,7 @@ pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
             source: test(),
             sha256: String::new(),
             counts: BTreeMap::new(),
+            changed: Vec::new(),
             files: BTreeMap::new(),
         },
         seed: 4,

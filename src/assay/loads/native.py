@@ -24,7 +24,7 @@ from assay.loads.confirmation import confirmations
 from assay.loads.further_targets import PlacedTargets, on_device, placed_targets
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable, TargetTable
 from assay.loads.locate import Lines, Path, locate
-from assay.loads.parameters import PHASE_SECONDS, SIZE, declared, references, substitute
+from assay.loads.parameters import PHASE_SECONDS, SIZE, changed_parameters, declared, references, substitute
 from assay.loads.refusals import placed
 from assay.loads.scaling import check_scale, scaled
 from assay.loads.sequence import lay_out_sequence
@@ -100,7 +100,8 @@ def parse(
     check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
-        made = _Translation(values, Reader(source, lines), source).to_plan(
+        changed = changed_parameters(document, settings, source, lines)
+        made = _Translation(values, Reader(source, lines), source, changed).to_plan(
             text, source, functools.partial(placed_targets, directory, given=targets, destroy=destroy), repeat
         )
         impossible.check(made)
@@ -201,8 +202,9 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
 class _Translation:
     """One load file on its way to a Plan."""
 
-    def __init__(self, values: dict[str, Any], reader: Reader, source: str) -> None:
+    def __init__(self, values: dict[str, Any], reader: Reader, source: str, changed: tuple[str, ...]) -> None:
         self._values = values
+        self._changed = changed
         self._reader = reader
         self._source = source
         self._targets = {TARGET} | _names(values.get("target"))
@@ -247,7 +249,12 @@ class _Translation:
             name=top.name,
             answers=top.answers,
             void_if=top.void_if,
-            origin=plan.Origin(front_end="native", source=source, sha256=hashlib.sha256(text.encode()).hexdigest()),
+            origin=plan.Origin(
+                front_end="native",
+                source=source,
+                sha256=hashlib.sha256(text.encode()).hexdigest(),
+                changed=self._changed,
+            ),
             seed=top.seed,
             targets=placed_on.targets,
             file_sets=file_sets,

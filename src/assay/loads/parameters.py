@@ -15,7 +15,7 @@ from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines
 from assay.loads.placeholders import REFERENCE, Scalar, find_references, replace_references
 from assay.loads.text_bounds import WORD_CHARACTERS
-from assay.units import parse_bytes, spell_out
+from assay.units import parse_bytes, parse_seconds, spell_out
 
 PHASE_SECONDS = "phase_seconds"
 SIZE = "size"
@@ -72,6 +72,28 @@ def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source:
             raise FrontEndError(source, lines.line_of(place), f"parameter '{name}' has no value; {cure}")
     replaced: dict[str, Any] = replace_references(_body(document), values, is_last=True)
     return replaced
+
+
+def changed_parameters(
+    document: Mapping[str, Any], settings: Mapping[str, str], source: str, lines: Lines
+) -> tuple[str, ...]:
+    """Name the parameters that are set to another value than their default: `phase_seconds = 1s (1min)`."""
+    known = declared(document, source, lines)
+    return tuple(
+        f"{name} = {value} ({default})"
+        for name, value in settings.items()
+        if name in known and (default := known[name].default) is not None and _quantity(value) != _quantity(default)
+    )
+
+
+def _quantity(value: Scalar) -> object:
+    """Give a size or a time as a number, so that two spellings of one are equal."""
+    for parse in (parse_bytes, parse_seconds):
+        try:
+            return parse(str(value))
+        except InputError:
+            continue
+    return str(value)
 
 
 def references(value: object) -> set[str]:

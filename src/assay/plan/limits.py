@@ -135,6 +135,7 @@ LISTS: Final[dict[str, Limit]] = {
     "after": Limit(0, _MANY, "each is a step that somebody waits for"),
     "actions": Limit(0, _MANY, "longer ones are scripts"),
     "branches": Limit(0, 1_000, "each is looked at for every draw"),
+    "changed": Limit(0, _MANY, "each is a parameter of the load"),
     "of": Limit(0, 1_000, "each is looked at before a round"),
     "groups": Limit(0, _MANY, "lines of a script refer to them, again and again"),
     "ops": Limit(0, _MANY, "lines of a script refer to them, again and again"),

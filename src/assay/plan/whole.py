@@ -24,6 +24,8 @@ class Origin(Value, kw_only=True):
     sha256: str
     counts: dict[str, float] = msgspec.field(default_factory=dict)
     """What the front end counted while it made the Plan, for reports on the run; part of no operation."""
+    changed: tuple[str, ...] = ()
+    """Parameters with another value than the source gives them, in words."""
     files: dict[str, str] = msgspec.field(default_factory=dict)
     """Texts of the files that the source names, and of what they include, by name."""
 

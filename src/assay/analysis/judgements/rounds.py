@@ -10,13 +10,19 @@ from assay.results import Finding, Result, RoundsOutcome, TrackedRounds
 from assay.units import format_percent
 
 _LONGER = "Precondition more, or make each phase longer. A device that does not become steady is reported as such."
+_AS_DEFINED = "Run it without --scale, --set and --time for results by its definition."
 _MORE = "Let it run to its end: results are means over a window of steady rounds."
 
 
 def judge(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
     """Judge the rounds of a run, where it has any."""
     rounds = rounds_of(run, measured)
-    if rounds is None or rounds.is_steady:
+    if rounds is None:
+        return
+    if changed := run.plan.origin.changed:
+        text = f"The load was changed: {', '.join(changed)}. Results are not those of the load as its file defines it."
+        yield findings.weak("load-changed", text, _AS_DEFINED, brief="shortened")
+    if rounds.is_steady:
         return
     if rounds.window is None:
         text = f"Only {rounds.done} rounds came to their end, too few to show whether results are steady."
