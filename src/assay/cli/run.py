@@ -79,7 +79,7 @@ def run(
     """Run a defined load in a directory."""
     from assay.bundle.remarks import remarks
     from assay.errors import PlanError
-    from assay.loads import suites
+    from assay.loads import native, suites
     from assay.loads.refusals import placed
     from assay.running.destroying import DestroyAsked
     from assay.running.users import as_user
@@ -88,6 +88,8 @@ def run(
     text, source = suites.read(load)
     if choice := suites.choice(load):
         echo(choice, err=True)
+    if clients is not None:
+        native.check_for_clients(text, source)
     destroy = DestroyAsked(devices=tuple(destroy_data or ()), over=tuple(over or ()))
     plan = plan_of_file(
         text,

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from assay.bundle.client_set import Share, is_client_name
 from assay.cluster import common_sets, files_share
 from assay.errors import InputError
-from assay.plan import DropCaches, Fill, InputLine, Place, Plan, Script, Step, Untranslated
+from assay.plan import ROUNDS_OF_CLIENTS, DropCaches, Fill, InputLine, Place, Plan, Script, Step, Untranslated
 from assay.running.client_folders import folder_of
 from assay.targets import device_of, directory_of
 
@@ -140,10 +140,7 @@ def _check_clients(clients: Sequence[str], directories: Mapping[str, Path] | Non
 def _check(plan: Plan, share: Share) -> None:
     """Refuse what no client but the leader has, and what several do to one file system."""
     if plan.rounds is not None:
-        raise InputError(
-            "this load is repeated in rounds until one machine's results are steady, which clients together are not asked"
-            " for; measure on one machine, without clients"
-        )
+        raise InputError(ROUNDS_OF_CLIENTS)
     for phase in plan.phases:
         if phase.gate is not None:
             awaited = "a line of input" if isinstance(phase.gate, InputLine) else "a semaphore"

@@ -62,6 +62,7 @@ class TerminalDisplay:
         self._words = ""
         self._tally = Tally()
         self._narrowing = Narrowing()
+        self._warned: set[str] = set()
         self._ended: deque[tuple[str, str]] = deque(maxlen=max(1, self._console.height - _OTHER_LINES))
 
     def begin(self, plan: Plan) -> None:
@@ -91,7 +92,9 @@ class TerminalDisplay:
             case events.PhaseFinished():
                 self._tally.end(event)
                 self._end_phase()
-            case events.Warning():
+            case events.Warning() if event.text not in self._warned:
+                # A phase that is repeated has the same one again and again.
+                self._warned.add(event.text)
                 self._console.print(f"  {event.text}", soft_wrap=True)
             case events.Paused():
                 self._console.print(f"  the client was paused for {format_seconds(event.paused_ns / 1e9)}")
@@ -115,7 +118,8 @@ class TerminalDisplay:
         self._phase, self._tally, self._is_measuring = index, Tally(), True
         self._begun_s = time.monotonic()
         self._shown_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
-        repeat = f", repeat {phase.repeat + 1}" if phase.repeat else ""
+        word = "repeat" if self._plan.rounds is None else "round"
+        repeat = f", {word} {phase.repeat + 1}" if phase.repeat else ""
         self._activity, self._rates = f"[{index + 1}/{len(self._plan.phases)}] {phase.title}{repeat}", ""
         self._share = 0.0
 

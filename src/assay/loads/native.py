@@ -139,6 +139,13 @@ def _times_done(phase: object, document: Mapping[str, Any]) -> int:
     return most if isinstance(most, int) and most > 0 else 1
 
 
+def check_for_clients(text: str, source: str) -> None:
+    """Refuse a load that clients cannot execute together, before anybody connects; raises FrontEndError."""
+    document, lines = read_toml(text, source)
+    if "rounds" in document:
+        raise FrontEndError(source, lines.line_of(("rounds",)), plan.ROUNDS_OF_CLIENTS)
+
+
 def needs_size(text: str, source: str, given: Collection[str]) -> bool:
     """Whether the caller has to give the parameter `size`; raises FrontEndError."""
     document, lines = read_toml(text, source)

@@ -92,6 +92,7 @@ from assay.plan.operations import (
     Slot,
 )
 from assay.plan.phases import (
+    ROUNDS_OF_CLIENTS,
     CacheCondition,
     Gate,
     InputLine,

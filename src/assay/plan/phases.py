@@ -59,6 +59,12 @@ class SteadyRule(Value, kw_only=True):
     """Length of one value."""
 
 
+ROUNDS_OF_CLIENTS = (
+    "rounds end when the results of one machine are steady, not those of clients: measure without clients"
+)
+"""Why a load with rounds is refused for clients."""
+
+
 class Rounds(Value, kw_only=True):
     """Repetition of phases until the results of some are steady. The defaults are those of SNIA SSS PTS 2.0.2."""
 
