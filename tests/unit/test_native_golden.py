@@ -99,8 +99,8 @@ def test_every_field_of_the_plan_can_be_given_another_value_than_its_default() -
 
     # A load file has nothing that the Plan cannot express, and one schema.
     of_load_files = {("Plan", "untranslated"), ("Plan", "schema")}
-    # Front ends of tools count, keep files, work as another user and wait.
-    of_tools = {("Origin", "counts"), ("Origin", "files"), ("Plan", "user"), ("Phase", "gate")}
+    # Front ends of tools count, keep files and work as another user.
+    of_tools = {("Origin", "counts"), ("Origin", "files"), ("Plan", "user")}
     # A Plan is shared out when it is known who takes part.
     of_sets = {("Plan", "among")}
     # What may be destroyed is said on the command line alone.

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from assay.analysis import findings
 from assay.analysis.record import RunRecord
 from assay.analysis.rounds import rounds_of
-from assay.analysis.rounds_window import NOT_STEADY
 from assay.results import Finding, Result, RoundsOutcome, TrackedRounds
 from assay.units import format_percent
 
@@ -26,12 +25,12 @@ def judge(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
         return
     if rounds.window is None:
         text = f"Only {rounds.done} rounds came to their end, too few to show whether results are steady."
-        yield findings.warning(NOT_STEADY, text, _MORE)
+        yield findings.warning("rounds-not-steady", text, _MORE)
         return
     for one in rounds.tracked:
         if (why := _why(one, rounds)) is not None:
             text = f"'{one.title}' was not steady in the last of {rounds.done} rounds: {why}."
-            yield findings.warning(NOT_STEADY, text, _LONGER)
+            yield findings.warning("rounds-not-steady", text, _LONGER)
 
 
 def _why(one: TrackedRounds, rounds: RoundsOutcome) -> str | None:
