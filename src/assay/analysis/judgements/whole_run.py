@@ -10,6 +10,7 @@ from assay.analysis.judgements.errors import errno_name
 from assay.analysis.record import RunRecord
 from assay.plan import CacheCondition
 from assay.results import Finding, Result
+from assay.units import format_names
 from assay.verdicts import ServedBy
 
 _LONGEST_SOURCE = 200
@@ -96,7 +97,8 @@ def ending(run: RunRecord) -> Iterable[Finding]:
         text = f"The engine's stream has no end: it was killed, or still runs. {count}."
         return [findings.invalid("unfinished", text, "What was measured before is kept; run again for the rest.")]
     if missing:
-        text = f"{len(missing)} of {len(run.plan.phases)} phases are not complete: {', '.join(missing)}."
+        names = format_names([*dict.fromkeys(missing)])
+        text = f"{len(missing)} of {len(run.plan.phases)} phases are not complete: {names}."
         return [findings.warning("unfinished", text, "Run again for the rest.")]
     return []
 
