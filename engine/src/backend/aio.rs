@@ -6,7 +6,7 @@
 
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait, last_errno, or_errno};
+use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait, last_errno, or_errno};
 use crate::buffer::Buffers;
 use crate::warning_id::WarningId;
 use std::io;
@@ -177,6 +177,33 @@ impl Backend for Aio {
         self.buffers.slot(slot, length)
     }
 
+    fn execute(&mut self, request: Request) -> i64 {
+        self.submit(0, request);
+        self.push();
+        if let Some(refused) = self.refused.pop() {
+            return refused.result;
+        }
+        let mut done = std::mem::take(&mut self.refused);
+        let result = match self.reap(&mut done, Wait { at_least: 1, at_most: 1, within: None }) {
+            Ok(()) => done[0].result,
+            Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+        };
+        done.clear();
+        self.refused = done;
+        result
+    }
+
+    fn report(&mut self) -> Report {
+        let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), ..Report::default() };
+        if self.flushes_by_worker > 0 {
+            let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
+            report.notes.push(Note::new(WarningId::AioFlushWaits, text));
+        }
+        report
+    }
+}
+
+impl QueuedBackend for Aio {
     fn submit(&mut self, slot: usize, request: Request) {
         let vectored = request.vectors > 1;
         let (mut address, mut length) = (self.buffers.address(slot) as u64, request.length as u64);
@@ -233,31 +260,6 @@ impl Backend for Aio {
             return Ok(());
         }
         self.reap(done, Wait { at_least: 0, at_most: at_most - refused, within: Some(Duration::ZERO) })
-    }
-
-    fn execute(&mut self, request: Request) -> i64 {
-        self.submit(0, request);
-        self.push();
-        if let Some(refused) = self.refused.pop() {
-            return refused.result;
-        }
-        let mut done = std::mem::take(&mut self.refused);
-        let result = match self.reap(&mut done, Wait { at_least: 1, at_most: 1, within: None }) {
-            Ok(()) => done[0].result,
-            Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
-        };
-        done.clear();
-        self.refused = done;
-        result
-    }
-
-    fn report(&mut self) -> Report {
-        let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), ..Report::default() };
-        if self.flushes_by_worker > 0 {
-            let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
-            report.notes.push(Note::new(WarningId::AioFlushWaits, text));
-        }
-        report
     }
 }
 

@@ -119,42 +119,13 @@ pub struct Report {
     pub notes: Vec<Note>,
 }
 
-/// Takes requests to storage and brings results back. A backend owns its buffers.
+/// Takes requests to storage and brings results back, one at a time. A backend owns its buffers.
 pub trait Backend: Store {
     /// Name in the events.
     const NAME: &'static str;
 
     /// Buffer of a free slot.
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8];
-
-    /// Queue a request; the slot is taken until its completion comes back. A backend that keeps one request in flight has
-    /// no queue: jobs that want one are refused.
-    fn submit(&mut self, _slot: usize, _request: Request) {
-        unreachable!("the compiler refuses a queue here")
-    }
-
-    /// As [`Backend::submit`], of a request that differs from the latest one of its slot in nothing but its offset.
-    #[inline]
-    fn submit_again(&mut self, slot: usize, request: Request) {
-        self.submit(slot, request);
-    }
-
-    /// Hand what is queued to the kernel, as far as it takes it, and wait for nothing. An error means that nothing can be
-    /// waited for any more.
-    fn hand_over(&mut self) -> io::Result<()> {
-        unreachable!("the compiler refuses a queue here")
-    }
-
-    /// Hand what is queued to the kernel, wait, and append completions. Errors as [`Backend::hand_over`].
-    fn complete(&mut self, _done: &mut Vec<Completion>, _wait: Wait) -> io::Result<()> {
-        unreachable!("the compiler refuses a queue here")
-    }
-
-    /// Append what has come back by now, `at_most` of it; nothing is handed over, and nothing waited for. Errors as
-    /// [`Backend::hand_over`].
-    fn look(&mut self, _done: &mut Vec<Completion>, _at_most: usize) -> io::Result<()> {
-        unreachable!("the compiler refuses a queue here")
-    }
 
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;
@@ -190,6 +161,29 @@ pub trait Backend: Store {
     fn report(&mut self) -> Report {
         Report { punted: Some(0), ..Report::default() }
     }
+}
+
+/// A backend that can have several requests in flight.
+pub trait QueuedBackend: Backend {
+    /// Queue a request; the slot is taken until its completion comes back.
+    fn submit(&mut self, slot: usize, request: Request);
+
+    /// As [`QueuedBackend::submit`], of a request that differs from the latest one of its slot in nothing but its offset.
+    #[inline]
+    fn submit_again(&mut self, slot: usize, request: Request) {
+        self.submit(slot, request);
+    }
+
+    /// Hand what is queued to the kernel, as far as it takes it, and wait for nothing. An error means that nothing can be
+    /// waited for any more.
+    fn hand_over(&mut self) -> io::Result<()>;
+
+    /// Hand what is queued to the kernel, wait, and append completions. Errors as [`QueuedBackend::hand_over`].
+    fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()>;
+
+    /// Append what has come back by now, `at_most` of it; nothing is handed over, and nothing waited for. Errors as
+    /// [`QueuedBackend::hand_over`].
+    fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()>;
 }
 
 #[inline]

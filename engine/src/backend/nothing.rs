@@ -4,7 +4,7 @@
 //! buffer as it is.
 
 use super::kernel::OverKernel;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
+use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
 use crate::warning_id::WarningId;
 use std::io;
@@ -48,6 +48,18 @@ impl Backend for Nothing {
     }
 
     #[inline]
+    fn execute(&mut self, request: Request) -> i64 {
+        result_of(request)
+    }
+
+    fn report(&mut self) -> Report {
+        let text = "the backend null moved nothing: its numbers are what the engine takes by itself, and of no storage";
+        Report { punted: Some(0), notes: vec![Note::new(WarningId::NothingMoved, text)], ..Report::default() }
+    }
+}
+
+impl QueuedBackend for Nothing {
+    #[inline]
     fn submit(&mut self, slot: usize, request: Request) {
         self.done.push(Completion { slot, result: result_of(request) });
     }
@@ -67,15 +79,5 @@ impl Backend for Nothing {
         done.extend(self.done.drain(..count));
         self.handed_over -= count;
         Ok(())
-    }
-
-    #[inline]
-    fn execute(&mut self, request: Request) -> i64 {
-        result_of(request)
-    }
-
-    fn report(&mut self) -> Report {
-        let text = "the backend null moved nothing: its numbers are what the engine takes by itself, and of no storage";
-        Report { punted: Some(0), notes: vec![Note::new(WarningId::NothingMoved, text)], ..Report::default() }
     }
 }

@@ -5,7 +5,7 @@
 //! a name, takes. Each is carried out when it begins, and is done when its time has passed.
 
 use super::store::{At, Handle, Lock, Store};
-use super::{Backend, Completion, Request, RequestKind, Wait, listing, piece_by_piece};
+use super::{Backend, Completion, QueuedBackend, Request, RequestKind, Wait, listing, piece_by_piece};
 use crate::buffer::Buffers;
 use crate::clock::Ticks;
 use std::cell::RefCell;
@@ -273,6 +273,23 @@ impl<T: Ticks> Backend for Null<T> {
         self.buffers.slot(slot, length)
     }
 
+    fn execute(&mut self, request: Request) -> i64 {
+        let (done_ns, result) = self.begin(request);
+        if request.kind == RequestKind::Read {
+            self.buffers.slot(0, request.length).fill(0);
+        }
+        self.clock.nap_until(done_ns);
+        result
+    }
+
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
+        piece_by_piece(request.length, piece_bytes, stop, |moved, length| {
+            self.execute(Request { offset: request.offset + moved as u64, length, ..request })
+        })
+    }
+}
+
+impl<T: Ticks> QueuedBackend for Null<T> {
     fn submit(&mut self, slot: usize, request: Request) {
         self.queued.push((slot, request));
     }
@@ -294,21 +311,6 @@ impl<T: Ticks> Backend for Null<T> {
     fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
         self.take_done(done, at_most);
         Ok(())
-    }
-
-    fn execute(&mut self, request: Request) -> i64 {
-        let (done_ns, result) = self.begin(request);
-        if request.kind == RequestKind::Read {
-            self.buffers.slot(0, request.length).fill(0);
-        }
-        self.clock.nap_until(done_ns);
-        result
-    }
-
-    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
-        piece_by_piece(request.length, piece_bytes, stop, |moved, length| {
-            self.execute(Request { offset: request.offset + moved as u64, length, ..request })
-        })
     }
 }
 

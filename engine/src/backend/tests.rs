@@ -10,7 +10,7 @@ use super::read_write::ReadWrite;
 use super::stdio::Stdio;
 use super::store::Handle;
 use super::uring::{Uring, UringOptions};
-use super::{Backend, CACHED_FIRST, Completion, Request, RequestKind, Wait};
+use super::{Backend, CACHED_FIRST, Completion, QueuedBackend, Request, RequestKind, Wait};
 use crate::events::CachedFirst;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
@@ -120,7 +120,7 @@ fn a_read_that_asks_the_page_cache_first_gives_the_same_bytes_and_counts_where_t
 }
 
 /// A queue brings every request back once, each on its own slot.
-fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
+fn keeps_a_queue_full(mut backend: impl QueuedBackend, depth: usize) {
     let mut file = Scratch::new(64 * BLOCK);
     let fd = file.open();
     backend.hold(&[fd]).unwrap();

@@ -10,7 +10,7 @@ use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::punts::PuntCounter;
 use super::store::Handle;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
+use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
 use crate::sys::limits::limit_of;
 use crate::warning_id::WarningId;
@@ -289,6 +289,44 @@ impl Backend for Uring {
         self.buffers.slot(slot, length)
     }
 
+    fn execute(&mut self, request: Request) -> i64 {
+        self.submit(0, request);
+        if let Err(error) = self.enter(1) {
+            return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
+        }
+        self.in_flight -= 1;
+        self.ring.completion().next().map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
+    }
+
+    fn hold(&mut self, files: &[Handle]) -> io::Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
+        match self.ring.submitter().register_files(&descriptors) {
+            Ok(()) => {
+                (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index));
+                self.features.push("registered files".to_owned());
+            }
+            Err(error) => self.notes.push(Note::new(
+                WarningId::IoUringFilesPlain,
+                format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
+            )),
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> Report {
+        Report {
+            punted: self.punts.as_ref().and_then(PuntCounter::read),
+            features: std::mem::take(&mut self.features),
+            notes: std::mem::take(&mut self.notes),
+            ..Report::default()
+        }
+    }
+}
+
+impl QueuedBackend for Uring {
     #[inline]
     fn submit(&mut self, slot: usize, request: Request) {
         self.entries[slot] = self.entry(slot, request);
@@ -330,42 +368,6 @@ impl Backend for Uring {
         }
         self.reap(done, at_most);
         Ok(())
-    }
-
-    fn execute(&mut self, request: Request) -> i64 {
-        self.submit(0, request);
-        if let Err(error) = self.enter(1) {
-            return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
-        }
-        self.in_flight -= 1;
-        self.ring.completion().next().map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
-    }
-
-    fn hold(&mut self, files: &[Handle]) -> io::Result<()> {
-        if files.is_empty() {
-            return Ok(());
-        }
-        let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
-        match self.ring.submitter().register_files(&descriptors) {
-            Ok(()) => {
-                (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index));
-                self.features.push("registered files".to_owned());
-            }
-            Err(error) => self.notes.push(Note::new(
-                WarningId::IoUringFilesPlain,
-                format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
-            )),
-        }
-        Ok(())
-    }
-
-    fn report(&mut self) -> Report {
-        Report {
-            punted: self.punts.as_ref().and_then(PuntCounter::read),
-            features: std::mem::take(&mut self.features),
-            notes: std::mem::take(&mut self.notes),
-            ..Report::default()
-        }
     }
 }
 

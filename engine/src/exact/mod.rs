@@ -171,7 +171,7 @@ impl Trial {
         let (job, counts) = (Arc::clone(shared), Arc::clone(&stats));
         let mut worker = Worker::new(storage, clock.clone(), job, counts, opened, transfers, walker).unwrap();
         let pacer = Pacer::new(&self.job, number, self.job.workers, 4, &shared.coordination);
-        let ended = worker.run(START_NS, (self.job.delay_s * 1e9) as u64, depth, pacer);
+        let ended = worker.run_queue(START_NS, (self.job.delay_s * 1e9) as u64, depth, pacer);
         let (end_ns, series) = (clock.now_ns(), program.series.clone());
         let named = |(state, errno, count): (usize, i32, u64)| (program.name_of(state).to_owned(), errno, count);
         let errors = stats.failures.counts().map(named).collect();

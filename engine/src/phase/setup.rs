@@ -19,7 +19,7 @@ use crate::control::Message;
 use crate::draw::offsets::Walker;
 use crate::error::{EngineError, Result};
 use crate::files::open_files::{ResolvedFlags, open_set};
-use crate::job::{JobShared, Transfers};
+use crate::job::{Ended, JobShared, Transfers};
 use crate::pace::pacing::Pacer;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
@@ -70,6 +70,20 @@ pub(super) struct Setup {
     pub is_alone: bool,
 }
 
+/// How a worker goes through its operations: from a start, after a delay, at a depth, at a pace.
+type Run<B> = fn(&mut Worker<B>, u64, u64, u32, Pacer) -> Ended;
+
+/// One at a time; a job that wants more of such a backend is refused when it is compiled.
+fn alone<B: backend::Backend>(
+    worker: &mut Worker<B>,
+    start_ns: u64,
+    delay_ns: u64,
+    _depth: u32,
+    pacer: Pacer,
+) -> Ended {
+    worker.run(start_ns, delay_ns, pacer)
+}
+
 impl Setup {
     /// Be that worker, on the thread or in the process that calls.
     pub fn live(self, reporter: Reporter) {
@@ -78,7 +92,8 @@ impl Setup {
             #[cfg(test)]
             Scheme::Null => {
                 let (clock, depth, bytes) = (self.clock, self.queue_depth, self.shared.program.buffer_bytes);
-                self.serve(reporter, || Null::new(clock, NullModel::default(), depth, bytes));
+                let null = || Null::new(clock, NullModel::default(), depth, bytes);
+                self.serve(reporter, null, Worker::run_queue);
             }
         }
     }
@@ -87,22 +102,30 @@ impl Setup {
         let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
         let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {
-            Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces)),
-            Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(buffer_bytes)),
+            Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces), alone),
+            Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(buffer_bytes), alone),
             Backend::IoUring { sqpoll, iopoll, .. } => {
-                self.serve(reporter, || Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
+                let options = UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll };
+                self.serve(reporter, || Uring::new(options), Worker::run_queue);
             }
-            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces)),
-            Backend::Null {} => self.serve(reporter, || Nothing::new(depth, buffer_bytes)),
-            Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice)),
-            Backend::Stdio { per_character } => self.serve(reporter, || Stdio::new(buffer_bytes, per_character)),
+            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces), Worker::run_queue),
+            Backend::Null {} => self.serve(reporter, || Nothing::new(depth, buffer_bytes), Worker::run_queue),
+            Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice), alone),
+            Backend::Stdio { per_character } => {
+                self.serve(reporter, || Stdio::new(buffer_bytes, per_character), alone);
+            }
         }
     }
 
     /// A worker that panics is a fault of the engine: it is reported as one that is lost, so that nobody waits for its end.
-    fn serve<B: backend::Backend>(self, mut reporter: Reporter, make_backend: impl FnOnce() -> io::Result<B>) {
+    fn serve<B: backend::Backend>(
+        self,
+        mut reporter: Reporter,
+        make_backend: impl FnOnce() -> io::Result<B>,
+        run: Run<B>,
+    ) {
         let (position, gates) = (self.position, self.gates.clone());
-        match catch_unwind(AssertUnwindSafe(|| self.work(&mut reporter, make_backend))) {
+        match catch_unwind(AssertUnwindSafe(|| self.work(&mut reporter, make_backend, run))) {
             Ok(None) => {}
             Ok(Some(worker)) => {
                 gates.wait_for_release();
@@ -120,6 +143,7 @@ impl Setup {
         self,
         reporter: &mut Reporter,
         make_backend: impl FnOnce() -> io::Result<B>,
+        run: Run<B>,
     ) -> Option<Worker<B>> {
         let mut worker = match self.get_ready(make_backend) {
             Ok(worker) => worker,
@@ -142,7 +166,7 @@ impl Setup {
         }
         #[cfg(test)]
         super::tests::panic_if_asked(&self.shared, self.worker);
-        let mut ended = worker.run(start_ns, self.delay_ns, self.queue_depth, self.pacer);
+        let mut ended = run(&mut worker, start_ns, self.delay_ns, self.queue_depth, self.pacer);
         if ended.report.punted.is_none() && matches!(reporter, Reporter::Process(_)) && has_no_io_wq() {
             ended.report.punted = Some(0);
         }

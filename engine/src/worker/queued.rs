@@ -2,7 +2,7 @@
 
 use super::parts::Worker;
 use super::source::{Source, Step};
-use crate::backend::{Backend, Completion, Request, Wait};
+use crate::backend::{Completion, QueuedBackend, Request, Wait};
 use crate::clock::Ticks;
 use crate::content::parts::{PART_BYTES, parts};
 use crate::draw::offsets::Uniform;
@@ -81,7 +81,7 @@ impl Queue<'_> {
     }
 }
 
-impl<B: Backend, T: Ticks> Worker<B, T> {
+impl<B: QueuedBackend, T: Ticks> Worker<B, T> {
     /// Keep `depth` requests in flight of what the source says, until something ends it and the last has come back.
     pub(super) fn run_queued(&mut self, source: Source, depth: usize) -> Result<(), StoppedBy> {
         let places = vec![Place { op: None, length: 0, intended_ns: UNSCHEDULED }; depth];
