@@ -72,6 +72,7 @@ def test_a_time_for_the_whole_counts_each_phase_that_is_made() -> None:
         ('block = ["4KiB", "8KiB", "512B"]', "block = []", r"load.toml:15: phase.each: block: a list of values is wanted"),
         ('block = ["4KiB", "8KiB", "512B"]', 'block = ["${time}"]', r"load.toml:15: .*text without references"),
         ('block = ["4KiB", "8KiB", "512B"]', 'block = ["4KiB"], odd = [1]', r":15: .*nothing in the phase uses \$\{odd\}"),
+        ('block = ["4KiB", "8KiB", "512B"]', 'block = ["4KiB"], time = [1]', r":15: .*time is a parameter of the load"),
         ("{ read = 0, write = 100 }", "{ read = 0 }", r"load.toml:16: no parameter 'mix.write'"),
         ("each = {", "each = [1] # {", r"load.toml:15: phase.each: a table of lists is wanted"),
         ('name = "${mix.read}-${block}"', 'name = "all-${block}"', r"load.toml:1[2-4]: .*all-4KiB"),

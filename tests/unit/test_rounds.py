@@ -10,7 +10,7 @@ import pytest
 from assay import events, plan
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
-from assay.analysis.rounds_window import is_in_window, of_window
+from assay.analysis.rounds_window import in_window, of_window
 from assay.analysis.settling import Settling
 from assay.analysis.statistics.round_level import level_of
 from assay.bundle.client_set import Share
@@ -220,7 +220,7 @@ def test_results_are_of_the_window_alone() -> None:
     assert fill.counted == (0,)
     assert not any(finding.id == "unfinished" for finding in measured.findings)
     assert [result.repeat for result in of_window(measured).results] == [0, 2, 3, 4, 5, 6]
-    assert not is_in_window(measured, next(one for one in measured.results if one.repeat == 1))
+    assert not in_window(measured)(next(one for one in measured.results if one.repeat == 1))
 
 
 def test_rounds_that_never_become_steady_have_no_usable_result() -> None:

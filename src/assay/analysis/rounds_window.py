@@ -1,5 +1,7 @@
 """Find the results of rounds that are used: those of the window; none where it was not steady. Needs no arrays."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from assay.analysis.set_views import narrowed
@@ -29,20 +31,20 @@ def result_value(result: Result, by: str) -> float | None:
     return rated.iops if by == SteadyOf.OPS.value else rated.throughput_bytes_per_s
 
 
-def is_in_window(document: Document, result: Result) -> bool:
-    """Whether a result is no result of a round outside the window."""
+def in_window(document: Document) -> Callable[[Result], bool]:
+    """Give the test whether a result is no result of a round outside the window."""
     rounds = document.rounds
-    if rounds is None or rounds.window is None or result.phase not in _repeated(document):
-        return True
-    first, last = rounds.window
-    return first <= result.repeat <= last
+    if rounds is None or rounds.window is None:
+        return lambda _: True
+    repeated, (first, last) = _repeated(document), rounds.window
+    return lambda result: result.phase not in repeated or first <= result.repeat <= last
 
 
 def of_window(document: Document) -> Document:
     """Leave out results of rounds outside the window, and mark those as unusable that were not steady."""
     if document.rounds is None:
         return document
-    kept = tuple(result for result in document.results if is_in_window(document, result))
+    kept = tuple(filter(in_window(document), document.results))
     if not document.rounds.is_steady:
         trust, repeated = unsteady_trust(document.rounds.done), _repeated(document)
         kept = tuple(

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.errors import FrontEndError
 from assay.loads.locate import Lines, Path
+from assay.loads.parameters import BUILT_IN
 from assay.loads.placeholders import REFERENCE, Scalar, find_references, replace_references
 from assay.plan import limits
 
@@ -30,11 +31,17 @@ def expand(document: Mapping[str, Any], source: str, lines: Lines) -> tuple[dict
     tables = phases if isinstance(phases, list) else [phases]
     if not any(isinstance(phase, dict) and KEY in phase for phase in tables):
         return dict(document), lines
+    declared = document.get("parameters")
+    parameters = frozenset((*BUILT_IN, *(declared if isinstance(declared, dict) else ())))
     made: list[Any] = []
     origins: list[int] = []
     for index, phase in enumerate(tables):
         path: Path = ("phase", index) if isinstance(phases, list) else ("phase",)
-        copies = [phase] if not isinstance(phase, dict) or KEY not in phase else _copies(phase, source, lines, path)
+        copies = (
+            [phase]
+            if not isinstance(phase, dict) or KEY not in phase
+            else _copies(phase, source, lines, path, parameters)
+        )
         made += copies
         origins += [index] * len(copies)
         if len(made) > limits.LISTS["phases"].most:
@@ -43,7 +50,7 @@ def expand(document: Mapping[str, Any], source: str, lines: Lines) -> tuple[dict
     return {**document, "phase": made}, lines.repeated("phase", origins, is_list=is_list)
 
 
-def _copies(phase: dict[str, Any], source: str, lines: Lines, path: Path) -> list[Any]:
+def _copies(phase: dict[str, Any], source: str, lines: Lines, path: Path, parameters: frozenset[str]) -> list[Any]:
     table = phase[KEY]
     if not isinstance(table, dict) or not table:
         raise _error(lines, source, path, 'a table of lists is wanted, such as each = { block = ["4KiB", "8KiB"] }')
@@ -58,6 +65,8 @@ def _copies(phase: dict[str, Any], source: str, lines: Lines, path: Path) -> lis
     combined = [
         {name: value for choice in some for name, value in choice.items()} for some in itertools.product(*choices)
     ]
+    if taken := sorted(combined[0].keys() & parameters):
+        raise _error(lines, source, path, f"{taken[0]} is a parameter of the load, too; take another name")
     used = {name for name, _ in find_references(rest)}
     unused = next((name for name in combined[0] if name not in used), None)
     if unused is not None:

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from assay.analysis.rounds_window import result_value
+from assay.outward import one_line
 from assay.report.over_repeats import repeats_of
 from assay.report.terminal_table import STYLES
+from assay.report.wrapping import cut, fill
 from assay.results import Document, Result, RoundsOutcome, Summary
 from assay.units import format_ns, format_number
 from assay.verdicts import TrustLevel
 
-_LEAST_WIDTH = 9
+_LEAST_WIDTH, _LONGEST_NAME = 9, 24
 _MARKS = {TrustLevel.YES: " ", TrustLevel.WEAK: "~", TrustLevel.NO: "!"}
 LEGEND = "~: weak. !: not usable."
 
@@ -36,16 +39,19 @@ def grid_lines(document: Document, width: int) -> list[Text]:
         return []
     levels, texts = _levels(document), grid_cells(document)
     rows, columns = grid_names(rounds)
-    of_row = max(map(len, rows)) + 2
-    each = max(_LEAST_WIDTH, *(len(text) + 2 for text in (*columns, *texts.values())))
+    shown_names = {name: cut(one_line(name), _LONGEST_NAME) for name in (*rows, *columns)}
+    of_row = max(cell_len(shown_names[row]) for row in rows) + 2
+    each = max(
+        _LEAST_WIDTH, *(cell_len(text) + 2 for text in (*(shown_names[name] for name in columns), *texts.values()))
+    )
     beside = max(1, (width - of_row) // each)
     lines: list[Text] = [Text(unit_words(rounds), style="bold")]
     for begin in range(0, len(columns), beside):
         shown = columns[begin : begin + beside]
-        lines.append(Text(" " * of_row + "".join(f"{name:>{each - 1}} " for name in shown), style="bold"))
+        lines.append(Text(" " * of_row + "".join(f"{shown_names[name]:>{each - 1}} " for name in shown), style="bold"))
         for row in rows:
             cells = ((f"{texts.get((row, name), ' '):>{each}}", _style(levels.get((row, name)))) for name in shown)
-            lines.append(Text.assemble(f"  {row:<{of_row - 2}}", *cells))
+            lines.append(Text.assemble(f"  {fill(shown_names[row], of_row - 2)}", *cells))
     return [*lines, Text(LEGEND, style="dim")]
 
 

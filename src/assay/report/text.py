@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
-from assay.analysis.rounds_window import is_in_window
+from assay.analysis.rounds_window import in_window
 from assay.analysis.set_views import sums_of
 from assay.console import PlainConsole
 from assay.outward import one_line
@@ -184,8 +184,9 @@ def _findings(
     document: Document, width: int, *, has_notes: bool, folded: Sequence[str] = (NOTE,), is_log: bool = False
 ) -> list[Text]:
     rows: dict[Finding, list[int]] = {finding: [] for finding in document.findings}
+    is_in_window = in_window(document)
     for row, result in enumerate(document.results, start=1):
-        for finding in result.findings if is_in_window(document, result) else ():
+        for finding in result.findings if is_in_window(result) else ():
             rows.setdefault(finding, []).append(row)
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in sorted(rows, key=_by_severity):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay.analysis.findings import NOTE, SEVERITIES
-from assay.analysis.rounds_window import is_in_window
+from assay.analysis.rounds_window import in_window
 from assay.outward import markup
 from assay.report.page.anchors import Places, severity_class, warning_anchor
 from assay.results import Document, Finding
@@ -40,12 +40,10 @@ def warnings(document: Document, places: Places) -> str:
 def _kinds(document: Document) -> list[_Kind]:
     """Group findings by id, severity and cure: one id has a cure for each of its causes."""
     found: dict[tuple[str, str, str], _Kind] = {}
+    is_used = in_window(document)
     parts: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
     parts += [
-        (finding, i)
-        for i, result in enumerate(document.results)
-        if is_in_window(document, result)
-        for finding in result.findings
+        (finding, i) for i, result in enumerate(document.results) if is_used(result) for finding in result.findings
     ]
     for finding, i in sorted(parts, key=lambda pair: SEVERITIES.index(pair[0].severity)):
         if finding.severity != NOTE:
