@@ -223,7 +223,8 @@ impl<'a> DataSets<'a> {
     /// Discard the blocks of a set on a device; whether it was done, and how or why not.
     pub fn discard(&self, set: usize) -> Result<(bool, String)> {
         let report = self.emitter.reporter(format!("discarding '{}'", self.plan.file_sets[set].name));
-        let device = self.sets[set].folder().display();
+        let device = self.sets[set].path_of(0);
+        let device = device.display();
         Ok(match self.place_of(set).discard(&self.sets[set], &report, self.stop)? {
             true => (true, format!("all blocks of {device} discarded")),
             false => (false, format!("{device} takes no discards, so its earlier content is as it was")),

@@ -13,6 +13,7 @@ import pytest
 
 from assay import events
 from assay.bundle import RunBundle
+from assay.events import StepDone
 from e2e.command import MEASURED, NOBODY, Assay, Measure
 from testbed.devices import MIB, attached_loop, loop_device, mounted
 from testbed.host import command, need_root, need_tools
@@ -283,6 +284,37 @@ def test_a_load_file_can_name_a_device_and_never_allow_that_it_is_destroyed(
 def _of_zeros(found: dict[str, Any]) -> list[str]:
     """What results say of blocks of zeros."""
     return [each["text"] for one in found["results"] for each in one["findings"] if each["id"] == "zero-blocks"]
+
+
+def test_a_device_is_discarded_where_that_was_allowed_and_it_can_be(
+    assay: Assay, device: Path, image: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "discard.toml"
+    purged = load("read", "").replace('name = "p"', 'name = "p"\nbefore = [{ discard = "d" }]')
+    file.write_text(purged.replace("[[phase]]", 'reuse = "trust"\n[[phase]]'))
+    content = image.read_bytes()
+
+    refused = assay("run", file, f"block:{device}", "--no-report")
+    assert refused.returncode == 2
+    assert "which is not allowed" in refused.stderr
+    assert image.read_bytes() == content
+
+    done = assay("run", file, f"block:{device}", "--destroy-data", device, "--no-report", "--json", check=MEASURED)
+    assert image.read_bytes() == bytes(SET_BYTES) + content[SET_BYTES:]
+    assert _discards(done) == [(True, "d")]
+
+    Path(f"/sys/block/{device.name}/queue/discard_max_bytes").write_text("0")
+    done = assay("run", file, f"block:{device}", "--destroy-data", device, "--no-report", "--json", check=MEASURED)
+    assert _discards(done) == [(False, "d")]
+    (result,) = document(done)["results"]
+    (found,) = (finding for finding in result["findings"] if finding["id"] == "load-changed")
+    assert f"{device} takes no discards" in found["text"]
+
+
+def _discards(done: subprocess.CompletedProcess[str]) -> list[tuple[bool, str | None]]:
+    bundle = RunBundle.open(Path(document(done)["run"]["bundle"]))
+    steps = (event for event in bundle.events() if isinstance(event, StepDone))
+    return [(step.achieved, step.subject) for step in steps if step.step == "discard"]
 
 
 @pytest.mark.parametrize(("zero_share", "is_found"), [(0.0, False), (0.5, True), (1.0, True)])
