@@ -15,7 +15,7 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.events import StepDone
 from e2e.command import MEASURED, NOBODY, Assay, Measure
-from testbed.devices import MIB, attached_loop, loop_device, mounted
+from testbed.devices import MIB, attached_loop, loop_device, loop_without_discards, mounted
 from testbed.host import command, need_root, need_tools
 from testbed.truth import truth_disk
 
@@ -304,18 +304,14 @@ def test_a_device_is_discarded_where_that_was_allowed_and_it_can_be(
     assert digest(image) == hashlib.sha256(bytes(SET_BYTES) + content[SET_BYTES:]).hexdigest()
     assert _discards(done) == [(True, "d")]
 
-    # The limit outlives the file behind the loop device.
-    limit = Path(f"/sys/block/{device.name}/queue/discard_max_bytes")
-    before = limit.read_text()
-    limit.write_text("0")
-    try:
-        done = assay("run", file, f"block:{device}", "--destroy-data", device, "--no-report", "--json", check=MEASURED)
-    finally:
-        limit.write_text(before)
+    spare = tmp_path / "spare.img"
+    spare.write_bytes(content)
+    with loop_without_discards(spare) as poor:
+        done = assay("run", file, f"block:{poor}", "--destroy-data", poor, "--no-report", "--json", check=MEASURED)
     assert _discards(done) == [(False, "d")]
     (result,) = document(done)["results"]
     (found,) = (finding for finding in result["findings"] if finding["id"] == "load-changed")
-    assert f"{device} takes no discards" in found["text"]
+    assert f"{poor} takes no discards" in found["text"]
 
 
 def _discards(done: subprocess.CompletedProcess[str]) -> list[tuple[bool, str | None]]:

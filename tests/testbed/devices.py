@@ -1,5 +1,6 @@
 """Loop devices, file systems and mounts for tests: each made, checked, and undone."""
 
+import fcntl
 import os
 import subprocess
 import tempfile
@@ -14,6 +15,11 @@ from testbed.host import COMMAND_TIMEOUT_S, command, need_filesystem, need_root,
 from testbed.leaks import loops_of_machine, made, mounts_of_machine, unmount
 
 MIB = 1024 * 1024
+
+_ADD_LOOP, _REMOVE_LOOP = 0x4C80, 0x4C81
+"""LOOP_CTL_ADD and LOOP_CTL_REMOVE of linux/loop.h."""
+_OWN_LOOPS = 10_000
+"""Numbers from here on are free: the kernel hands the lowest out."""
 
 FORCE = {"ext4": ("-q", "-F"), "xfs": ("-q", "-f"), "btrfs": ("-q", "-f")}
 
@@ -64,6 +70,30 @@ def attached_loop(file: Path, *, direct_io: bool, sector_bytes: int = 512) -> It
         command("losetup", "--detach", device)
         # Detaching is lazy: the device goes when its last opener, udev for one, closes it.
         wait_until(lambda: loops_of_machine().get(name) != file, f"{device} detached")
+
+
+@contextmanager
+def loop_without_discards(file: Path) -> Iterator[Path]:
+    """Make a block device of an existing file that takes no discards.
+
+    It has a number that no other test gets: the limit outlives the file, and cannot be taken back.
+    """
+    number = _OWN_LOOPS + os.getpid() % _OWN_LOOPS
+    device = Path(f"/dev/loop{number}")
+    with Path("/dev/loop-control").open("r+b", buffering=0) as control:
+        fcntl.ioctl(control, _ADD_LOOP, number)
+        try:
+            wait_until(device.is_block_device, f"{device} there")
+            command("losetup", device, file)
+            made.loops[str(device)] = file
+            try:
+                Path(f"/sys/block/{device.name}/queue/discard_max_bytes").write_text("0")
+                yield device
+            finally:
+                command("losetup", "--detach", device)
+                wait_until(lambda: loops_of_machine().get(str(device)) != file, f"{device} detached")
+        finally:
+            fcntl.ioctl(control, _REMOVE_LOOP, number)
 
 
 @contextmanager
