@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from assay import events
 from assay.analysis import device, findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.record import RunRecord
 from assay.analysis.statistics.binomial import binomial_interval
 from assay.plan.walk import job_sets
 from assay.results import Finding
@@ -50,10 +51,19 @@ def _of_set(case: Case, prepared: events.Prepared) -> Iterable[Finding]:
 
 def _written_bytes(case: Case, prepared: events.Prepared) -> int:
     """Return what the run wrote to a set after it was looked at, up to the end of the phase."""
-    return sum(
-        record.rows(job.name, operation.name).total("bytes")
-        for record in case.run.phases
-        if record.start_ns >= prepared.t_ns and record.index <= case.record.index
-        for job, operation in record.moving("write")
-        if prepared.set in (operation.sets or job_sets(job))
-    )
+    key = ("written since a look", prepared.set, prepared.t_ns)
+    return case.run.once(key, lambda: _written_by_phase(case.run, prepared)).get(case.record.index, 0)
+
+
+def _written_by_phase(run: RunRecord, prepared: events.Prepared) -> dict[int, int]:
+    """Return the same up to the end of each phase, by index."""
+    written, found = 0, {}
+    for record in run.phases:
+        if record.start_ns >= prepared.t_ns:
+            written += sum(
+                record.rows(job.name, operation.name).total("bytes")
+                for job, operation in record.moving("write")
+                if prepared.set in (operation.sets or job_sets(job))
+            )
+        found[record.index] = written
+    return found
