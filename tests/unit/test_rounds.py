@@ -21,9 +21,12 @@ from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads import native
 from assay.report import text
 from assay.report.answer import answer
+from assay.report.figures import rounds as rounds_figures
 from assay.report.head import head_of
+from assay.report.page.rounds_section import rounds_section
 from assay.results import Document
 from assay.verdicts import TrustLevel
+from unit import vega
 from unit.synthetic import NS, SyntheticRun, interval_of, one_job, one_plan, steady_stream
 
 LOAD = """\
@@ -260,3 +263,19 @@ def test_the_screen_ends_with_the_steady_results() -> None:
         line.startswith("rounds   Steady after 7 of at most 25 rounds; results are means over") for line in lines
     )
     assert any(line.startswith("Steady after 7 of at most 25 rounds") for line in answer(measured, "synthetic"))
+
+
+def test_the_figures_have_each_round_and_the_limits_of_the_window() -> None:
+    _, measured = recorded([FRESH, FRESH, 200, 204, 196, 202, 198])
+    every, window = rounds_figures.draw(measured)
+
+    for figure in (every, window):
+        vega.check(figure)
+    assert every.table.columns == ("Result, IOPS", "1", "2", "3", "4", "5", "6", "7")
+    ((name, *values),) = every.table.rows
+    assert (name, values) == ("4KiB 0/100", ["400", "400", "200", "204", "196", "202", "198"])
+    assert window.table.rows == (("3", "200"), ("4", "204"), ("5", "196"), ("6", "202"), ("7", "198"))
+    drawn = [row for rows in window.chart.to_dict()["datasets"].values() for row in rows]
+    lines = sorted(row["value"] for row in drawn if "round" not in row)
+    assert lines == pytest.approx([180, 200, 220], rel=0.01)
+    assert "<h2 id=" in rounds_section(measured)
