@@ -21,7 +21,7 @@ from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads import native
 from assay.report import text
 from assay.report.answer import answer
-from assay.report.figures import rounds as rounds_figures
+from assay.report.export import all_figures
 from assay.report.head import head_of
 from assay.report.page.rounds_section import rounds_section
 from assay.results import Document
@@ -266,8 +266,8 @@ def test_the_screen_ends_with_the_steady_results() -> None:
 
 
 def test_the_figures_have_each_round_and_the_limits_of_the_window() -> None:
-    _, measured = recorded([FRESH, FRESH, 200, 204, 196, 202, 198])
-    every, window = rounds_figures.draw(measured)
+    run, measured = recorded([FRESH, FRESH, 200, 204, 196, 202, 198])
+    every, window, *_ = all_figures(run, measured)
 
     for figure in (every, window):
         vega.check(figure)

@@ -9,6 +9,7 @@ from assay.analysis.set_views import sums_of
 from assay.outward import drawn
 from assay.report import figures, vega_lite
 from assay.report.figure import Figure
+from assay.report.figures import rounds
 from assay.report.output import make_folder, write_whole
 from assay.report.recording import Recording
 from assay.report.stack import vl_convert
@@ -56,6 +57,7 @@ def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = 
     yield from of_tool
     yield from figures.clients_figures(run, document)
     document = sums_of(document)
+    yield from rounds.draw(document)
     recording = Recording(run, document.marks)
     yield from figures.overview_figures(recording, document, of_tool)
     for i in range(figures.drawn_each(document.results, of_tool)):
