@@ -9,6 +9,8 @@ import msgspec
 
 from assay.devices.device_identity import BlockNode, block_node, measured_node
 from assay.errors import InputError, RunError
+from assay.host.block import BLOCK as BLOCK_CLASS
+from assay.host.reading import SystemTree
 from assay.plan import Target
 from assay.targets import BLOCK, are_remote, check_directory, is_text, named, of_directory
 
@@ -20,6 +22,8 @@ class DevicePlace(msgspec.Struct, frozen=True, kw_only=True):
     """As the user named it, from the root on."""
     size_bytes: int | None = None
     """None: it is one of other machines."""
+    logical_block_bytes: int | None = None
+    """What offsets and sizes of direct I/O are multiples of; None: unknown."""
     destroy_data: bool = False
     """Whether what is on it may be overwritten."""
 
@@ -56,7 +60,13 @@ def check_place(name: str, *, destroy: Collection[str] = ()) -> Place:
     node = measured_node(str(path))
     size_bytes = node.identity.size_bytes
     is_named = any(_is_same_device(each, node) for each in destroy)
-    return DevicePlace(path=path, size_bytes=size_bytes, destroy_data=is_named)
+    logical = SystemTree().read(f"{BLOCK_CLASS}/{node.disk}/queue/logical_block_size").text
+    return DevicePlace(
+        path=path,
+        size_bytes=size_bytes,
+        logical_block_bytes=int(logical) if logical and logical.isdecimal() else None,
+        destroy_data=is_named,
+    )
 
 
 def device_bytes(path: Path) -> int | None:

@@ -19,6 +19,7 @@ from assay.compare.arms import Arm
 from assay.console import PlainConsole
 from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads import native
+from assay.places import DevicePlace
 from assay.report import text
 from assay.report.answer import answer
 from assay.report.export import all_figures
@@ -54,6 +55,16 @@ name = "write"
 seconds = "${phase_seconds}"
 [[phase.job]]
 op = { op = "write", set = "data", size = "4KiB" }
+"""
+UNALIGNED = """\
+[[phase]]
+name = "odd"
+title = "512 B"
+skip_if_unaligned = true
+seconds = "1s"
+[[phase.job]]
+direct = true
+op = { op = "read", set = "data", size = "512B" }
 """
 FRESH, WORN = 400, 200
 
@@ -142,6 +153,18 @@ def test_clients_are_refused_before_anything_is_done() -> None:
 def test_a_decision_without_a_rule_is_refused() -> None:
     with pytest.raises(PlanError, match="does not define what ends them"):
         msgspec.structs.replace(parse(), rounds=None)
+
+
+def test_phases_that_the_device_cannot_do_directly_are_left_out_and_named() -> None:
+    def made(logical_block_bytes: int) -> plan.Plan:
+        device = DevicePlace(path=Path("/dev/x"), size_bytes=1 << 30, logical_block_bytes=logical_block_bytes)
+        return native.parse(LOAD + UNALIGNED, "load.toml", directory=device, settings={"phase_seconds": "1s"})
+
+    assert {phase.name for phase in made(512).phases} == {"fill", "read", "write", "odd"}
+    assert made(512).untranslated == ()
+    poor = made(4096)
+    assert {phase.name for phase in poor.phases} == {"fill", "read", "write"}
+    assert poor.untranslated == (plan.Untranslated(what="512 B", why="logical blocks of the device have 4.00 KiB"),)
 
 
 # -- the decision, from intervals of known counts ----------------------------------------------------------------------

@@ -88,6 +88,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     write = 5 }]` and `${mix.read}`."""
     once: bool = False
     """With `[rounds]`: done before the first round, and not repeated."""
+    skip_if_unaligned: bool = False
+    """Left out on a block device whose logical blocks are larger than the sizes of its direct I/O; the run reports that."""
     title: str = ""
     """What a person reads in the table; unset: the name."""
     stands_for: str = ""

@@ -30,14 +30,14 @@ from assay.loads.scaling import check_scale, scaled
 from assay.loads.sequence import lay_out_sequence
 from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
-from assay.places import Place
+from assay.places import DevicePlace, Place
 from assay.plan import OpKind, limits
 from assay.plan.durability import leaves_unflushed
 from assay.plan.op_rules import MOVES_DATA
 from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores, check_shares
-from assay.plan.walk import job_actions
-from assay.units import format_seconds
+from assay.plan.walk import job_actions, job_ops
+from assay.units import format_bytes, format_names, format_seconds
 
 SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1, 0.05, 0.025)
 """Interval lengths to choose from: a person can read a grid of them."""
@@ -101,7 +101,8 @@ def parse(
     values = substitute(document, settings, source, lines)
     try:
         changed = changed_parameters(document, settings, source, lines)
-        made = _Translation(values, Reader(source, lines), source, changed).to_plan(
+        unit = directory.logical_block_bytes if isinstance(directory, DevicePlace) else None
+        made = _Translation(values, Reader(source, lines), source, changed, unit).to_plan(
             text, source, functools.partial(placed_targets, directory, given=targets, destroy=destroy), repeat
         )
         impossible.check(made)
@@ -209,8 +210,16 @@ def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
 class _Translation:
     """One load file on its way to a Plan."""
 
-    def __init__(self, values: dict[str, Any], reader: Reader, source: str, changed: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        values: dict[str, Any],
+        reader: Reader,
+        source: str,
+        changed: tuple[str, ...],
+        logical_block_bytes: int | None,
+    ) -> None:
         self._values = values
+        self._logical_block_bytes = logical_block_bytes
         self._changed = changed
         self._reader = reader
         self._source = source
@@ -222,6 +231,7 @@ class _Translation:
         self._ends_open: set[str] = set()
         self._confirmed: set[str] = set()
         self._once: set[str] = set()
+        self._skipped_if_unaligned: set[str] = set()
         reader.translate |= {
             plan.Target: self._target,
             plan.FileSet: self._file_set,
@@ -245,6 +255,7 @@ class _Translation:
         self._unique("file_set", "file set", [item.name for item in file_sets])
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in file_sets])
         self._unique("phase", "phase", [item.name for item in top.phase])
+        top, untranslated = self._without_unaligned(top)
         self._check_shares(top)
         self._check_rounds(top)
         repeat = top.rounds.most if top.rounds else repeat
@@ -277,7 +288,22 @@ class _Translation:
             sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
             accept=top.accept,
+            untranslated=untranslated,
         )
+
+    def _without_unaligned(self, top: LoadFile) -> tuple[LoadFile, tuple[plan.Untranslated, ...]]:
+        """Leave out the phases whose direct I/O the device cannot do, where they ask for that."""
+        unit = self._logical_block_bytes
+        if unit is None:
+            return top, ()
+        named = self._skipped_if_unaligned
+        left_out = [phase for phase in top.phase if phase.name in named and not _are_sizes_aligned(phase, unit)]
+        if not left_out:
+            return top, ()
+        what = format_names([phase.title for phase in left_out])
+        why = f"logical blocks of the device have {format_bytes(unit)}"
+        kept = tuple(phase for phase in top.phase if phase not in left_out)
+        return msgspec.structs.replace(top, phase=kept), (plan.Untranslated(what=what, why=why),)
 
     def _check_rounds(self, top: LoadFile) -> None:
         once = [phase.name in self._once for phase in top.phase]
@@ -361,6 +387,8 @@ class _Translation:
             self._drop_caches.add(table.name)
         if table.once:
             self._once.add(table.name)
+        if table.skip_if_unaligned:
+            self._skipped_if_unaligned.add(table.name)
         for key, steps in (("before", table.before), ("after", table.after or ())):
             for index, step in enumerate(steps):
                 place = (*path, key, index)
@@ -589,6 +617,13 @@ def _possible(action: plan.Action) -> plan.Action:
         case plan.Group() | plan.Repeat() | plan.Every():
             return msgspec.structs.replace(action, actions=tuple(map(_possible, action.actions)))
     return action
+
+
+def _are_sizes_aligned(phase: plan.Phase, unit_bytes: int) -> bool:
+    """Whether direct I/O of a phase moves whole blocks of a size; sizes that are drawn are not looked at."""
+    direct = (job for job in phase.jobs if job.open.direct is not plan.Direct.OFF)
+    sizes = (op.size for job in direct for op in job_ops(job) if op.op in MOVES_DATA)
+    return all(size.value % unit_bytes == 0 for size in sizes if isinstance(size, plan.Fixed))
 
 
 def _part(shape: type[T], table: msgspec.Struct) -> T:
