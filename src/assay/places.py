@@ -7,10 +7,8 @@ from urllib.parse import quote_from_bytes
 
 import msgspec
 
-from assay.devices.device_identity import BlockNode, block_node, measured_node
+from assay.devices.device_identity import BlockNode, block_node, logical_block_bytes, measured_node
 from assay.errors import InputError, RunError
-from assay.host.block import BLOCK as BLOCK_CLASS
-from assay.host.reading import SystemTree
 from assay.plan import Target
 from assay.targets import BLOCK, are_remote, check_directory, is_text, named, of_directory
 
@@ -60,11 +58,10 @@ def check_place(name: str, *, destroy: Collection[str] = ()) -> Place:
     node = measured_node(str(path))
     size_bytes = node.identity.size_bytes
     is_named = any(_is_same_device(each, node) for each in destroy)
-    logical = SystemTree().read(f"{BLOCK_CLASS}/{node.disk}/queue/logical_block_size").text
     return DevicePlace(
         path=path,
         size_bytes=size_bytes,
-        logical_block_bytes=int(logical) if logical and logical.isdecimal() else None,
+        logical_block_bytes=logical_block_bytes(node),
         destroy_data=is_named,
     )
 

@@ -100,6 +100,12 @@ def block_node(path: str, *, is_read: bool = False) -> BlockNode:
         os.close(descriptor)
 
 
+def logical_block_bytes(node: BlockNode) -> int | None:
+    """Return what offsets and sizes of direct I/O are multiples of; None: unknown."""
+    text = SystemTree().read(f"{BLOCK}/{node.disk}/queue/logical_block_size").text
+    return int(text) if text and text.isdecimal() else None
+
+
 def measured_node(path: str) -> BlockNode:
     """Look at a device that is to be measured; raises InputError where it is none that can be."""
     node = block_node(path, is_read=True)
