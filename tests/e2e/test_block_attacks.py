@@ -700,23 +700,37 @@ ATTEMPTS: dict[str, Attempt] = {
 }
 
 
-@pytest.mark.parametrize("name", ATTEMPTS)
+TRIED = list(ATTEMPTS) if os.environ.get("ASSAY_ATTEMPTS") == "all" else list(ATTEMPTS)[::2]
+"""Every second of them in `make test`, all in `make prove`."""
+
+
+@pytest.mark.parametrize("name", TRIED)
 def test_an_attempt_is_refused_and_nothing_is_changed(name: str, disk: Disk, assay: Assay, tmp_path: Path) -> None:
     attempt = ATTEMPTS[name]
     words, reason = [disk.text(word) for word in attempt.words], disk.text(attempt.reason)
     with attempt.scene(disk) if attempt.scene else contextlib.nullcontext():
-        command("sync", "--file-system", disk.folder)
-        os.sync()
+        _write_back(attempt, disk)
         content, kept = digest(disk.image), _runs(assay)
         env = {key: disk.text(value) for key, value in attempt.env}
         by = Assay(tmp_path / "nobodys", user=NOBODY, home=tmp_path) if attempt.is_nobody else assay
 
         done = by(*words, env=env, check=attempt.code)
 
-        os.sync()
+        _write_back(attempt, disk)
         assert reason in " ".join(done.stderr.split())
         assert digest(disk.image) == content
         assert _runs(assay) == kept
+
+
+def _write_back(attempt: Attempt, disk: Disk) -> None:
+    """Have the device hold what is dirty; what a scene has mounted may be dirty elsewhere, too."""
+    if attempt.scene:
+        os.sync()
+        return
+    for file in (disk.device, disk.image):
+        descriptor = os.open(file, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
 
 
 def _runs(assay: Assay) -> set[Path]:
@@ -724,5 +738,5 @@ def _runs(assay: Assay) -> set[Path]:
 
 
 def test_there_are_forty_attempts_and_more() -> None:
-    assert len(ATTEMPTS) >= 40
+    assert len(TRIED) >= 40
     assert COMMAND.exists()

@@ -130,6 +130,14 @@ STEPS: tuple[Step, ...] = (
         programs=FILE_SYSTEMS,
     ),
     Step(
+        id="attempts",
+        proves="Each way to have a block device overwritten that must not be is refused, and nothing on it is changed.",
+        command=run_side_by_side("tests/e2e/test_block_attacks.py"),
+        env={"ASSAY_ATTEMPTS": "all"},
+        minutes=3,
+        programs=FILE_SYSTEMS,
+    ),
+    Step(
         id="lost-clients",
         proves="A client that fails or lies is named and the others are kept, for each failure, policy and lie.",
         command=run_side_by_side(
