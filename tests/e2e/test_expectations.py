@@ -73,6 +73,8 @@ def test_a_bad_expectation_is_refused_before_anything_is_done(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.quiet
+@pytest.mark.held
 def test_what_ten_clients_get_of_a_device_is_what_it_gives(assay: Assay) -> None:
     held_back = ("--limit", "10MiB/s", "--device", "50MiB/s")
     with nbd_rate_device(RATE, 384 * MIB) as device, filesystem(device) as directory:
