@@ -303,6 +303,10 @@ def test_a_device_is_discarded_where_that_was_allowed_and_it_can_be(
     assert image.read_bytes()[:SET_BYTES].count(0) == SET_BYTES
     assert digest(image) == hashlib.sha256(bytes(SET_BYTES) + content[SET_BYTES:]).hexdigest()
     assert _discards(done) == [(True, "d")]
+    (result,) = document(done)["results"]
+    assert "was discarded, and 100 % of it" in next(
+        one["text"] for one in result["findings"] if one["id"] == "zero-blocks"
+    )
 
     spare = tmp_path / "spare.img"
     spare.write_bytes(content)

@@ -266,6 +266,27 @@ def test_rounds_that_never_become_steady_have_no_usable_result() -> None:
     assert not any(sample.is_usable for sample in samples)
 
 
+def test_a_phase_that_is_not_steady_within_its_round_makes_the_result_weak() -> None:
+    cell = plan.TableCell(row="4KiB", column="0/100")
+    phases = [
+        plan.Phase(name="write", title="writes", jobs=(one_job(),), repeat=i, cell=cell, stop=plan.Stop(seconds=4.0))
+        for i in range(5)
+    ]
+    whole = one_plan(*phases, sample_interval_s=0.1)
+    run = SyntheticRun(msgspec.structs.replace(whole, rounds=plan.Rounds(of=("write",), most=5)))
+    for index in range(5):
+        first = steady_stream(per_s=400, seconds=3.3, latency_ns=1_000_000, bytes_each=4096)
+        later = steady_stream(per_s=100, seconds=4, begin_s=3.3, latency_ns=1_000_000, bytes_each=4096)
+        run.phase([first.then(later)], seconds=4, index=index)
+    measured = document(read(run.end()))
+
+    assert {one.trust.level for one in measured.results} == {TrustLevel.WEAK}
+    (write,) = measured.summaries
+    assert write.iops.value == pytest.approx((400 * 3.3 + 100 * 0.7) / 4, rel=0.01)
+    assert write.trust.level is TrustLevel.WEAK
+    assert "not-steady" in {reason.id for reason in write.trust.reasons}
+
+
 def test_too_few_rounds_show_nothing() -> None:
     _, measured = recorded([WORN] * 3, most=3)
     assert measured.rounds is not None

@@ -126,3 +126,21 @@ def test_the_last_look_before_a_phase_is_the_one_that_counts() -> None:
     first, second = judged(made.end()).results
 
     assert (len(found(first)), len(found(second))) == (1, 0)
+
+
+@pytest.mark.parametrize(("then", "is_found"), [((), True), (("prepare",), False)])
+def test_reads_of_what_the_run_discarded_are_weak_unless_it_was_laid_out_again(
+    then: tuple[str, ...], is_found: bool
+) -> None:
+    made = run(0, drawn=0)
+    for step in ("discard", *then):
+        made.say(
+            events.StepDone(t_ns=0, phase_index=0, step=step, subject=DATA.name, achieved=True, detail="", seconds=0.0)
+        )
+    made.phase([stream()], seconds=SECONDS, counters=counters(), direct=True)
+    (result,) = judged(made.end()).results
+
+    assert bool(found(result)) is is_found
+    if is_found:
+        assert "100 % of it or more was not written since" in found(result)[0]
+        assert result.trust.level is not TrustLevel.YES

@@ -25,8 +25,10 @@ _LATENCIES = {
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge the rate of the operation's job over the phase."""
-    if case.ops == 0 or case.record.phase.name in case.run.round_phases:
+    if case.ops == 0:
         return ()
+    if case.record.phase.name in case.run.round_phases:
+        return _within_round(case)
     found = case.steadiness.found
     match found.verdict:
         case SteadyVerdict.LATE_SHIFT:
@@ -36,6 +38,20 @@ def judge(case: Case) -> Iterable[Finding]:
         case SteadyVerdict.TOO_SHORT | SteadyVerdict.NO_DATA:
             return (_too_short(case),)
     return (*_start(case), *_latency(case), *_uncertain(case), *_period(case), *_methods(case))
+
+
+def _within_round(case: Case) -> Iterable[Finding]:
+    """Report a phase of a round that was not steady by itself: its result is the mean of all its time, and weak."""
+    match case.steadiness.found.verdict:
+        case SteadyVerdict.LATE_SHIFT:
+            found = _late_shift(case)
+        case SteadyVerdict.DRIFTING:
+            found = _drifting(case.steadiness.drift)
+        case SteadyVerdict.TOO_SHORT | SteadyVerdict.NO_DATA:
+            found = _too_short(case)
+        case _:
+            return ()
+    return (findings.weak(found.id, found.text, found.cure, brief=found.brief, effect=found.effect),)
 
 
 def _at(case: Case, place: int) -> str:

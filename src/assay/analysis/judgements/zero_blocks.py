@@ -26,6 +26,9 @@ def judge(case: Case) -> Iterable[Finding]:
     if case.operation.direction != "read" or not case.ops or is_cached:
         return
     for name in case.operation.sets or job_sets(case.job):
+        if (emptied := _last_discard(case, name)) is not None:
+            yield from _of_discarded(case, name, emptied)
+            continue
         before = [
             each for each in case.run.all(events.Prepared) if each.set == name and each.t_ns <= case.record.start_ns
         ]
@@ -33,10 +36,29 @@ def judge(case: Case) -> Iterable[Finding]:
             yield from _of_set(case, before[-1])
 
 
+def _last_discard(case: Case, name: str) -> events.StepDone | None:
+    """Find the last discard of a set before the phase that was done, if the set was not laid out since."""
+    steps = case.run.all(events.StepDone)
+    mine = [each for each in steps if each.subject == name and each.achieved and each.t_ns <= case.record.start_ns]
+    last = next((each for each in reversed(mine) if each.step in {"discard", "prepare"}), None)
+    return last if last is not None and last.step == "discard" else None
+
+
+def _of_discarded(case: Case, name: str, emptied: events.StepDone) -> Iterable[Finding]:
+    empty = 1 - _written_bytes(case, name, emptied.t_ns) / max(1, case.run.set_bytes(name) or 1)
+    if empty <= thresholds.SMALL_SHARE:
+        return
+    text = (
+        f"'{name}' was discarded, and {100 * empty:.0f} % of it or more was not written since. An SSD answers reads of these"
+        " blocks without its storage: a device in use may be slower."
+    )
+    yield findings.weak("zero-blocks", text, "Write the device after the discard.", brief="discarded", effect=empty)
+
+
 def _of_set(case: Case, prepared: events.Prepared) -> Iterable[Finding]:
     found, drawn = prepared.zero_blocks, prepared.sampled_blocks
     low, high = binomial_interval(found, drawn)
-    if low - _written_bytes(case, prepared) / max(1, prepared.bytes) <= thresholds.SMALL_SHARE:
+    if low - _written_bytes(case, prepared.set, prepared.t_ns) / max(1, prepared.bytes) <= thresholds.SMALL_SHARE:
         return
     target = case.run.plan.file_set(prepared.set).target
     names = ", ".join(device.devices_of(case.run, target) or (target,))
@@ -49,21 +71,21 @@ def _of_set(case: Case, prepared: events.Prepared) -> Iterable[Finding]:
     yield findings.weak("zero-blocks", text, cure, brief="blocks of zeros", effect=found / drawn)
 
 
-def _written_bytes(case: Case, prepared: events.Prepared) -> int:
-    """Return what the run wrote to a set after it was looked at, up to the end of the phase."""
-    key = ("written since a look", prepared.set, prepared.t_ns)
-    return case.run.once(key, lambda: _written_by_phase(case.run, prepared)).get(case.record.index, 0)
+def _written_bytes(case: Case, name: str, since_ns: int) -> int:
+    """Return what the run wrote to a set from a time on, up to the end of the phase."""
+    key = ("written since", name, since_ns)
+    return case.run.once(key, lambda: _written_by_phase(case.run, name, since_ns)).get(case.record.index, 0)
 
 
-def _written_by_phase(run: RunRecord, prepared: events.Prepared) -> dict[int, int]:
+def _written_by_phase(run: RunRecord, name: str, since_ns: int) -> dict[int, int]:
     """Return the same up to the end of each phase, by index."""
     written, found = 0, {}
     for record in run.phases:
-        if record.start_ns >= prepared.t_ns:
+        if record.start_ns >= since_ns:
             written += sum(
                 record.rows(job.name, operation.name).total("bytes")
                 for job, operation in record.moving("write")
-                if prepared.set in (operation.sets or job_sets(job))
+                if name in (operation.sets or job_sets(job))
             )
         found[record.index] = written
     return found
