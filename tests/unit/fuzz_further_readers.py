@@ -25,7 +25,7 @@ from assay.cluster.wire import Card, card_of
 from assay.cluster.worker_order import read_join_folder
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.decode.given import read_given
-from assay.decode.time_zone import zone_name
+from assay.time_zone import zone_name
 from assay.errors import InputError
 from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.running import kept_ceilings

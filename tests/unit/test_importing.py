@@ -13,7 +13,7 @@ from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import compare
 from assay.decode import time_zone
 from assay.decode.readers import read as read_output
-from assay.decode.time_zone import zone_name
+from assay.time_zone import zone_name
 from assay.errors import BundleError, InputError
 from assay.importing import keep, originals
 from assay.report.head import head_of

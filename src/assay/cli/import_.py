@@ -38,7 +38,7 @@ def import_(
 
     from assay.bundle.catalog import check_free, runs_directory, take_name
     from assay.bundle.remarks import remarks
-    from assay.decode.time_zone import zone_name
+    from assay.time_zone import zone_name
     from assay.errors import InputError
     from assay.importing import keep, originals
     from assay.outward import json_text
