@@ -11,7 +11,7 @@ import scipy.stats
 from assay.analysis.arrays import IntArray
 from assay.analysis.histogram import quantiles_ns
 from assay.analysis.statistics.beta import beta_quantile, beta_share, student_quantile
-from assay.analysis.statistics.levels import _partition
+from assay.analysis.statistics.levels import partition
 from assay.analysis.statistics.mean import mean_interval
 from assay.analysis.statistics.modes import find_modes
 from assay.analysis.statistics.period import find_period
@@ -179,7 +179,7 @@ def test_a_partition_is_that_of_ruptures(seed: int) -> None:
 
     theirs = ruptures.Pelt(model="l2", min_size=5, jump=1).fit_predict(z, pen=penalty)
 
-    assert _partition(z, penalty, 5) == [0, *theirs]
+    assert partition(z, penalty, 5) == [0, *theirs]
 
 
 @pytest.mark.parametrize("period", [3, 5, 10, 19])

@@ -15,6 +15,7 @@ import typer
 from assay import __version__
 from assay.cli import (
     ab,
+    capture,
     claims,
     clean,
     collect,
@@ -37,6 +38,7 @@ from assay.cli import (
     run,
     shims,
     show,
+    size,
     suites,
     tag,
     worker,
@@ -64,6 +66,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor, worker.worker),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
+    "Decide": (size.size, capture.capture),
     "Keep": (tag.tag, mark.mark, import_.import_, export.export, collect.collect, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }

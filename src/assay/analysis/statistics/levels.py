@@ -83,9 +83,7 @@ def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE, same: flo
     gathered = _gathering(len(values))
     z = np.log(_gather(values, gathered))
     z, outliers = _without_outliers(z)
-    phi = _autocorrelation(z)
-    variance = _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
-    edges = _partition(z, LEVEL_PENALTY * math.log(len(z)) * variance, shortest)
+    edges = partition(z, LEVEL_PENALTY * math.log(len(z)) * long_run_variance(z), shortest)
     edges, noise = _merged(z, edges, same)
     levels = tuple(
         Level(begin * gathered, min(end * gathered, len(values)), math.exp(float(z[begin:end].mean())))
@@ -103,6 +101,12 @@ def _gather(values: FloatArray, by: int) -> FloatArray:
     if by == 1:
         return values
     return np.array([np.median(values[at : at + by]) for at in range(0, len(values), by)])
+
+
+def long_run_variance(z: FloatArray) -> float:
+    """Variance of the noise about its levels, times (1 + phi) / (1 - phi) for its correlation phi."""
+    phi = _autocorrelation(z)
+    return _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
 
 
 def _step_deviation(z: FloatArray) -> float:
@@ -136,8 +140,8 @@ def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:
     return np.where(apart, middle, z), int(apart.sum())
 
 
-def _partition(z: FloatArray, penalty: float, shortest: int) -> list[int]:
-    """Edges of the best pieces, from 0 to n."""
+def partition(z: FloatArray, penalty: float, shortest: int) -> list[int]:
+    """Give the edges of the best pieces, from 0 to n: each has at least `shortest` values, and one more costs `penalty`."""
     n = len(z)
     if n < 2 * shortest:
         return [0, n]

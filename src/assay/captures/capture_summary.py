@@ -1,0 +1,105 @@
+"""What captures have: of each file its format and notes, of each device its rates."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import msgspec
+import polars as pl
+
+from assay.captures.reading import Capture
+from assay.captures.selection import select
+from assay.outward import json_text
+
+SCHEMA = "assay.capture/1"
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """The samples of one device; None: not recorded."""
+
+    host: str
+    device: str
+    layer: str
+    is_counted: bool
+    """Whether it is one of those that are added up, of which none is a part of another."""
+    begin_s: float
+    end_s: float
+    samples: int
+    interval_s: float
+    """The median."""
+    mean_iops: float | None
+    p95_iops: float | None
+    peak_iops: float | None
+    write_share: float | None
+    mean_bytes_per_s: float | None
+    mean_latency_s: float | None
+    """Over all requests."""
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """One file."""
+
+    file: str
+    format: str
+    match: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CaptureSummary:
+    """All files."""
+
+    files: tuple[FileSummary, ...]
+    devices: tuple[DeviceSummary, ...]
+    notes: tuple[str, ...]
+
+
+def summary(captures: Sequence[Capture], only: Sequence[str]) -> CaptureSummary:
+    """Sum captures up; raises InputError where a pattern of `only` matches no device."""
+    table = pl.concat([capture.table for capture in captures])
+    chosen = select(table, only)
+    counted = set(chosen.table.select("host", "device", "layer").unique().rows())
+    devices = tuple(
+        _device(part, is_counted=key in counted)
+        for key, part in table.partition_by("host", "device", "layer", as_dict=True, maintain_order=True).items()
+    )
+    files = tuple(FileSummary(one.source, one.format_name, one.match.name.lower(), one.notes) for one in captures)
+    return CaptureSummary(files, devices, chosen.notes)
+
+
+def to_json(found: CaptureSummary) -> str:
+    """Write a summary for other programs: fields are added, never renamed."""
+    document = {"schema": SCHEMA, **asdict(found)}
+    return json_text(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def _device(part: pl.DataFrame, *, is_counted: bool) -> DeviceSummary:
+    weights = part["seconds"]
+    iops, writes = part["iops"], part["write_iops"]
+    requests = (iops * weights).sum() if not iops.has_nulls() else None
+    spent = part.select((pl.col("latency_s").fill_null(0.0) * pl.col("iops") * pl.col("seconds")).sum()).item()
+    has_latency = part["latency_s"].null_count() < len(part)
+    return DeviceSummary(
+        host=part["host"][0],
+        device=part["device"][0],
+        layer=part["layer"][0],
+        is_counted=is_counted,
+        begin_s=float((part["end_s"] - weights).min()),  # type: ignore[arg-type]
+        end_s=float(part["end_s"].max()),  # type: ignore[arg-type]
+        samples=len(part),
+        interval_s=float(weights.median()),  # type: ignore[arg-type]
+        mean_iops=None if requests is None else float(requests / weights.sum()),
+        p95_iops=_quantile(iops, 0.95),
+        peak_iops=_quantile(iops, 1.0),
+        write_share=float((writes * weights).sum() / requests) if requests and not writes.has_nulls() else None,
+        mean_bytes_per_s=None
+        if part["bytes_per_s"].has_nulls()
+        else float((part["bytes_per_s"] * weights).sum() / weights.sum()),
+        mean_latency_s=float(spent / requests) if requests and has_latency else None,
+    )
+
+
+def _quantile(values: pl.Series, share: float) -> float | None:
+    found = None if values.has_nulls() else values.quantile(share, interpolation="linear")
+    return None if found is None else float(found)
