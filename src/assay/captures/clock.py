@@ -10,11 +10,15 @@ from collections.abc import Callable
 from typing import Final
 
 from assay.captures.asked import Asked, DateOrder
+from assay.errors import InputError
 from assay.time_zone import UTC_NAME, in_utc, zone_of
 
 _DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2})", re.ASCII)
 _TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:\s*([AaPp])\.?[Mm]\.?)?", re.ASCII)
 _ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})$", re.ASCII)
+_BETWEEN = re.compile(r"(?<=\d)T(?=\d)", re.ASCII)
+_EASTERN = str.maketrans({"年": "-", "月": "-", "日": " ", "時": ":", "时": ":", "分": ":", "秒": " "})
+"""Dates and times of Japan and China: 2026年11月28日 20時48分00秒."""
 _CENTURY: Final = 2000
 _MOST_CHARACTERS: Final = 64
 _HALF_DAY_H: Final = 12
@@ -29,6 +33,7 @@ class Clock:
         self._zone = zone_of(asked.timezone or UTC_NAME)
         self._is_given = asked.timezone is not None
         self._order = asked.date_order
+        self._is_sure = asked.date_order is not None
         self._note = note
         self._last_s = float("-inf")
 
@@ -38,18 +43,18 @@ class Clock:
         Raises:
             ValueError: It is none.
         """
-        text = text.strip()[:_MOST_CHARACTERS].replace("T", " ", 1)
+        text = " ".join(_BETWEEN.sub(" ", text[:_MOST_CHARACTERS]).translate(_EASTERN).split())
         zone = _ZONE.search(text)
         date_text, _, time_text = (text[: zone.start()] if zone else text).partition(" ")
-        return self._in_order(dt.datetime.combine(self.day(date_text), _time_of(time_text)), _zone_of(zone))
+        return self._in_order(dt.datetime.combine(self.day(date_text), parse_time(time_text)), _zone_of(zone))
 
     def read_time(self, day: dt.date, text: str) -> float:
         """Read a time of a day that stands elsewhere, such as in the head of the file."""
-        return self._in_order(dt.datetime.combine(day, _time_of(text.strip()[:_MOST_CHARACTERS])), None)
+        return self._in_order(dt.datetime.combine(day, parse_time(text)), None)
 
     def day(self, text: str) -> dt.date:
         """Read a date; raises ValueError where it is none."""
-        match = _DATE.fullmatch(text.strip())
+        match = _DATE.fullmatch(text[:_MOST_CHARACTERS].translate(_EASTERN).strip())
         if match is None:
             raise ValueError(f"'{text[:40]}' is no date")
         if match[1]:
@@ -65,25 +70,30 @@ class Clock:
         """Whether the day is before the month: by the numbers, else as asked, else as locales write it."""
         if first > _MONTHS or second > _MONTHS:
             order = DateOrder.DAY_FIRST if first > _MONTHS else DateOrder.MONTH_FIRST
-            if self._order is None:
-                self._order = order
+            if self._is_sure and self._order is not order:
+                raise InputError(
+                    f"the date {first:02}/{second:02} has another order than the dates before, or than --date-order"
+                )
+            if not self._is_sure:
+                self._order, self._is_sure = order, True
             return order is DateOrder.DAY_FIRST
-        if self._order is None and first != second:
-            # 28.11.2026 is German, 28/11/2026 British; the C locale has 11/28/26. What has AM and PM is American, and its
-            # readers say so beforehand.
-            assumed = DateOrder.DAY_FIRST if dot or not short_year else DateOrder.MONTH_FIRST
-            which = "day" if assumed is DateOrder.DAY_FIRST else "month"
+        if not self._is_sure and first != second:
+            # 28.11.2026 is German, 28/11/2026 British; the C locale has 11/28/26. What has AM and PM is mostly American,
+            # and its readers assume so beforehand.
+            usual = DateOrder.DAY_FIRST if dot or not short_year else DateOrder.MONTH_FIRST
+            self._order, self._is_sure = self._order or usual, True
+            which = "day" if self._order is DateOrder.DAY_FIRST else "month"
             self._note(f"dates such as {first:02}/{second:02} are read with the {which} first (--date-order)")
-            self._order = assumed
         return self._order is DateOrder.DAY_FIRST
 
     def restart(self) -> None:
         """Begin with another series: its first time may be before the last one of the series before."""
         self._last_s = float("-inf")
 
-    def assume(self, order: DateOrder) -> None:
-        """Take the order that the format always has, unless the user gave one."""
-        self._order = self._order or order
+    def assume(self, order: DateOrder, *, is_sure: bool) -> None:
+        """Take the order that the format always or mostly has, unless the user gave one, or a date showed it."""
+        if not self._is_sure:
+            self._order, self._is_sure = order, is_sure
 
     def _in_order(self, moment: dt.datetime, zone: dt.tzinfo | None) -> float:
         if zone is not None:
@@ -108,8 +118,9 @@ def _zone_of(match: re.Match[str] | None) -> dt.tzinfo | None:
     return zone_of(f"{text[:3]}:{text[-2:]}")
 
 
-def _time_of(text: str) -> dt.time:
-    match = _TIME.fullmatch(text.strip())
+def parse_time(text: str) -> dt.time:
+    """Read a time of a day; raises ValueError where it is none."""
+    match = _TIME.fullmatch(text[:_MOST_CHARACTERS].translate(_EASTERN).strip().rstrip(":"))
     if match is None:
         raise ValueError(f"'{text[:40]}' is no time")
     hour = int(match[1])

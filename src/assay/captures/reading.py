@@ -5,7 +5,9 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import polars as pl
 
 from assay.captures.asked import Asked
 from assay.captures.match import Match
@@ -13,9 +15,6 @@ from assay.captures.opened import name_of, open_lines
 from assay.captures.readers import READERS, Read
 from assay.captures.samples import SampleRows
 from assay.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HEAD_LINES: Final = 200
 HEAD_CHARACTERS: Final = 1 << 20
@@ -37,7 +36,7 @@ class Capture:
     source: str
     format_name: str
     match: Match
-    table: "pl.DataFrame"
+    table: pl.DataFrame
     notes: tuple[str, ...]
 
 
@@ -59,7 +58,7 @@ def read_captures(files: Sequence[str], asked: Asked, format_name: str | None = 
 
 def _read(file: str, asked: Asked, format_name: str | None) -> Capture:
     rows = SampleRows(file, asked.host, name_of(file))
-    with open_lines(file) as lines:
+    with open_lines(file, rows.note) as lines:
         head = _head_of(lines)
         name, match, read = _reader_of(file, head, format_name)
         try:

@@ -8,12 +8,12 @@ from array import array
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+import polars as pl
 
 from assay.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_ROWS: Final = 10_000_000
 """A week of 150 devices, every ten seconds."""
@@ -98,6 +98,7 @@ class SampleRows:
     _of_row: "array[int]" = field(default_factory=lambda: array("l"))
 
     def __len__(self) -> int:
+        """Count the rows."""
         return len(self._of_row)
 
     def note(self, text: str) -> None:
@@ -111,8 +112,10 @@ class SampleRows:
             InputError: There are more rows or devices than any capture has.
             ValueError: A number is negative, or an interval has no length.
         """
-        if not (sample.seconds > 0 and isfinite(sample.end_s)):
-            raise ValueError("an interval has no length, or no end")
+        _complete(sample)
+        values = [_checked(name, getattr(sample, name)) for name in NUMBERS]
+        if not sample.seconds > 0:
+            raise ValueError("an interval has no length")
         key = ((self.host or host or self.default_host)[:MOST_NAME], device[:MOST_NAME], layer)
         number = self._names.setdefault(key, len(self._names))
         if len(self._of_row) >= MOST_ROWS or len(self._names) > MOST_DEVICES:
@@ -120,19 +123,12 @@ class SampleRows:
                 f"{self.source}: has more than {MOST_ROWS:,} samples or {MOST_DEVICES:,} devices; cut it to the time or the"
                 " devices that matter"
             )
-        _complete(sample)
-        for name in NUMBERS:
-            value = getattr(sample, name)
-            if value is not None and (value < 0 or not isfinite(value)):
-                raise ValueError(f"{name} is {value:g}")
-            self._columns[name].append(nan if value is None else value)
+        for name, value in zip(NUMBERS, values, strict=True):
+            self._columns[name].append(value)
         self._of_row.append(number)
 
-    def table(self) -> "pl.DataFrame":
+    def table(self) -> pl.DataFrame:
         """Give the rows in order of time: columns `host`, `device`, `layer` and those of `NUMBERS`."""
-        import numpy as np
-        import polars as pl
-
         numbers = {name: pl.Series(np.frombuffer(column)).fill_nan(None) for name, column in self._columns.items()}
         place = np.frombuffer(self._of_row, dtype=np.int64)
         names = pl.DataFrame([*self._names], schema=["host", "device", "layer"], orient="row")
@@ -140,12 +136,30 @@ class SampleRows:
         return table.select("host", "device", "layer", *NUMBERS).sort("end_s", "host", "device")
 
 
+def _checked(name: str, value: float | None) -> float:
+    """Give a number as the table keeps it; raises ValueError for one that no program measures."""
+    if value is None:
+        return nan
+    if value < 0 or not isfinite(value):
+        raise ValueError(f"{name} is {value:g}")
+    return value
+
+
 def _complete(sample: Sample) -> None:
-    """Compute totals and the latency of all requests from their parts."""
+    """Compute totals and the latency of all requests from their parts.
+
+    Programs print a latency of 0 where there was no request: that is no latency.
+    """
     if sample.iops is None and sample.read_iops is not None and sample.write_iops is not None:
         sample.iops = sample.read_iops + sample.write_iops
     if sample.bytes_per_s is None and sample.read_bytes_per_s is not None and sample.write_bytes_per_s is not None:
         sample.bytes_per_s = sample.read_bytes_per_s + sample.write_bytes_per_s
+    if sample.read_iops == 0:
+        sample.read_latency_s = None
+    if sample.write_iops == 0:
+        sample.write_latency_s = None
+    if sample.iops == 0:
+        sample.latency_s = None
     if sample.latency_s is None and sample.read_iops is not None and sample.write_iops is not None:
         weighed = [
             (rate, latency)

@@ -16,11 +16,24 @@ from typing import Final
 
 from assay.captures.asked import Asked
 from assay.captures.match import Match
-from assay.captures.readers import iostat
+from assay.captures.readers import (
+    esxtop,
+    iostat,
+    perfmon,
+    pmrep,
+    prometheus,
+    sadf,
+    sar,
+    sysstat_json,
+    vmstat,
+)
 from assay.captures.samples import SampleRows
 
 Recognise = Callable[[Sequence[str]], Match | None]
 Read = Callable[[Iterator[str], Asked, SampleRows], None]
 
-READERS: Final[tuple[tuple[str, Recognise, Read], ...]] = ((iostat.NAME, iostat.recognise, iostat.read),)
+READERS: Final[tuple[tuple[str, Recognise, Read], ...]] = tuple(
+    (module.NAME, module.recognise, module.read)
+    for module in (iostat, sysstat_json, sadf, sar, vmstat, perfmon, esxtop, pmrep, prometheus)
+)
 """The first of those that are equally sure is taken."""
