@@ -184,14 +184,15 @@ def assumption_lines(answer: SizeAnswer) -> Iterator[str]:
         yield "No request is taken off the disks by a cache (--read-hits, --coalesced)."
     if not (changes.headroom or changes.growth_per_year):
         yield "No growth and no headroom (--growth, --years, --headroom)."
-    if any(one.disks for one in answer.candidates):
+    if answer.has_usual_spares:
         yield f"One spare for each {DISKS_PER_SPARE} disks, at least one (--spares)."
     yield "Requests are small and at random; latency is that of disks, without network, controller and cache."
 
 
 def _penalty(one: Candidate) -> str:
     group = "" if one.raid.level in {"0", "1", "10"} else f", in groups of {one.raid.group}"
-    return f"{one.raid.name}: a write is {format_number(one.raid.penalty)} requests to disks{group}."
+    many = f"{one.raid.penalty:.3g} {'request' if one.raid.penalty == 1 else 'requests'}"
+    return f"{one.raid.name}: a write is {many} to disks{group}."
 
 
 def at_words(seconds: float) -> str:

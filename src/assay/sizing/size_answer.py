@@ -66,6 +66,7 @@ class SizeAnswer:
         cache_bytes: Writes of spikes that a cache must take while disks drain it at the rate that they are sized for; None
             where sizes or rates of writes are not known.
         candidates: In the order that they were asked for: each disk with each level.
+        has_usual_spares: Whether the number of spares is the usual one, and not the user's.
     """
 
     load: LoadOfToday
@@ -74,6 +75,7 @@ class SizeAnswer:
     latency_s: float
     cache_bytes: float | None
     candidates: tuple[Candidate, ...]
+    has_usual_spares: bool
 
 
 def load_of(
@@ -136,7 +138,9 @@ def size(
         for kind, capacity, price in disks
         for level in levels
     ]
-    return SizeAnswer(load, changes, front, asked.latency_s, _cache_bytes(load, changes), tuple(found))
+    return SizeAnswer(
+        load, changes, front, asked.latency_s, _cache_bytes(load, changes), tuple(found), asked.spares is None
+    )
 
 
 def _write_share(total: TotalLoad, where: BoolArray) -> float | None:
