@@ -1,6 +1,13 @@
 """Captures as each program writes them, small: what readers of captures are tried with, and a fuzzer changes."""
 
-from typing import Final
+import datetime as dt
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from assay.captures.asked import Asked
+from assay.captures.reading import Capture, read_captures
 
 IOSTAT: Final = """\
 Linux 6.12.48 (node7) \t11/28/26 \t_x86_64_\t(2 CPU)
@@ -106,8 +113,8 @@ SADF_JSON: Final = """\
 \t\t\t\t\t"io": {"tps": 120.00, "io-reads": {"rtps": 100.00, "bread": 800.00}, "io-writes": {"wtps": 20.00, "bwrtn": \
 160.00}, "io-discard": {"dtps": 0.00, "bdscd": 0.00}},
 \t\t\t\t\t"disk": [
-\t\t\t\t\t\t{"disk-device": "vda", "tps": 120.00, "rkB": 400.00, "wkB": 80.00, "dkB": 0.00, "areq-sz": 4.00, "aqu-sz": 0.36, \
-"await": 3.00, "util-percent": 25.00}
+\t\t\t\t\t\t{"disk-device": "vda", "tps": 120.00, "rkB": 400.00, "wkB": 80.00, "dkB": 0.00, "areq-sz": 4.00, "aqu-sz": \
+0.36, "await": 3.00, "util-percent": 25.00}
 \t\t\t\t\t]
 \t\t\t\t}
 \t\t\t]
@@ -215,6 +222,81 @@ PROMETHEUS: Final = (
     '{"metric":{"__name__":"node_disk_io_time_seconds_total","device":"sda","instance":"h:9100"},'
     '"values":[[1700000000,"10"],[1700000015,"13"],[1700000030,"0"],[1700000045,"1.5"]]}]}}\n'
 )
+ZPOOL: Final = """\
+Sat Nov 28 20:00:00 UTC 2026
+                              capacity     operations     bandwidth
+pool                        alloc   free   read  write   read  write
+--------------------------  -----  -----  -----  -----  -----  -----
+tank                        1.20T  2.43T    999    999  9.99M  9.99M
+  mirror-0                   600G  1.21T    999    999  9.99M  9.99M
+    sda                         -      -    999    999  9.99M  9.99M
+--------------------------  -----  -----  -----  -----  -----  -----
+Sat Nov 28 20:00:10 UTC 2026
+                              capacity     operations     bandwidth
+pool                        alloc   free   read  write   read  write
+--------------------------  -----  -----  -----  -----  -----  -----
+tank                        1.20T  2.43T    100  1.50K  1.50M  12.0M
+  mirror-0                   600G  1.21T    100    750  1.50M  12.0M
+    sda                         -      -     25     75   384K  3.00M
+--------------------------  -----  -----  -----  -----  -----  -----
+"""
+ZPOOL_WAIT: Final = """\
+              capacity     operations     bandwidth    total_wait     disk_wait    syncq_wait    asyncq_wait  scrub   trim
+pool        alloc   free   read  write   read  write   read  write   read  write   read  write   read  write   wait   wait
+----------  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----  -----
+tank        1.20T  2.43T      9      9     9K     9K    9ms    9ms    9ms    9ms    9us    9us    9us    9us      -      -
+tank        1.20T  2.43T    100      0   800K      0    2ms      -    1ms      -   10us      -      -      -      -      -
+tank        1.20T  2.43T      0    200      0   800K      -  500us      -  400us      -   10us      -      -      -      -
+"""
+NFSIOSTAT: Final = """\
+
+filer:/export mounted on /srv/data:
+
+           ops/s       rpc bklog
+           9.000           0.000
+
+read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)
+                   9.000           9.000           9.000        0 (0.0%)           9.000           9.000           9.000
+write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)
+                   9.000           9.000           9.000        0 (0.0%)           9.000           9.000           9.000
+
+filer:/export mounted on /srv/data:
+
+           ops/s       rpc bklog
+         400.000           0.000
+
+read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)
+                 100.000         800.000           8.000        0 (0.0%)           2.000           2.500           0.100
+write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)
+                 300.000        4800.000          16.000        0 (0.0%)           4.000           4.500           0.100
+"""
+_MOUNT: Final = """\
+device /dev/vda1 mounted on / with fstype ext4
+device filer:/export mounted on /srv/data with fstype nfs4 statvers=1.1
+\topts:\trw,vers=4.2,rsize=1048576
+\tage:\t{age}
+\tbytes:\t1 2 0 0 {read} {written} 3 4
+\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)
+\tper-op statistics
+\t        READ: {reads} {reads} 0 9 9 9 9 {read_ms} 0
+\t       WRITE: {writes} {writes} 0 9 9 9 9 {write_ms} 0
+"""
+MOUNTSTATS: Final = _MOUNT.format(
+    age=1000, read=1000, written=0, reads=50, read_ms=100, writes=0, write_ms=0
+) + _MOUNT.format(age=1010, read=820_200, written=409_600, reads=1050, read_ms=3100, writes=20, write_ms=100)
+OWN: Final = """\
+host,device,layer,end_s,seconds,iops,read_iops,write_iops,bytes_per_s,read_bytes_per_s,write_bytes_per_s,latency_s,\
+read_latency_s,write_latency_s,queue_depth,utilisation
+node7,vda,disk,1795899978.0,10.0,400.0,100.0,300.0,5734400.0,819200.0,4915200.0,0.0035,0.002,0.004,1.4,0.375
+node7,all,system,1795899988.5,10.5,,,,,1.5e6,0.0,,,,,
+"""
+RVTOOLS: Final = """\
+VM,Powerstate,Template,CPUs,Memory,Provisioned MiB,In Use MiB,Datacenter,Cluster,Host
+web1,poweredOn,False,4,8192,"102,400","51,200",DC1,C1,esx01.example.com
+db1,poweredOn,False,8,65536,1048576,524288,DC1,C1,esx02.example.com
+old,poweredOff,False,1,1024,10240,10240,DC1,C1,esx02.example.com
+gold,poweredOff,True,1,1024,10240,10240,DC1,C1,esx02.example.com
+"""
 TEXTS: Final = {
     "iostat": (IOSTAT, IOSTAT_OLD, IOSTAT_BASIC),
     "sysstat JSON": (IOSTAT_JSON, SADF_JSON),
@@ -225,5 +307,27 @@ TEXTS: Final = {
     "esxtop -b": (ESXTOP,),
     "pmrep CSV": (PMREP,),
     "Prometheus query_range": (PROMETHEUS,),
+    "zpool iostat": (ZPOOL, ZPOOL_WAIT),
+    "nfsiostat": (NFSIOSTAT,),
+    "mountstats": (MOUNTSTATS,),
+    "table of assay": (OWN,),
+    "RVTools": (RVTOOLS,),
 }
 """By the name of the format."""
+
+
+def capture_of(folder: Path, data: str | bytes, asked: Asked | None = None, name: str = "capture") -> Capture:
+    """Read a capture from a file."""
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return read_captures([str(path)], asked or Asked())[0]
+
+
+def row_of(capture: Capture, device: str, number: int = 0) -> dict[str, Any]:
+    """Give a row of a device, by its place in time."""
+    return capture.table.filter(pl.col("device") == device).row(number, named=True)
+
+
+def seconds_of(text: str) -> float:
+    """Give a time of ISO 8601 in seconds since 1970."""
+    return dt.datetime.fromisoformat(text).timestamp()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from assay.captures.column_map import MappedColumn
+
 
 class DateOrder(StrEnum):
     """Which comes first in a date such as 03/04/2026."""
@@ -21,7 +23,7 @@ class Asked:
         begin_s: When a capture without times begins, in seconds since 1970 (UTC); None: at 0.
         interval_s: Seconds between samples where the format does not say it; None: as the format's default.
         host: Name of the host; None: as the file has it, or the file's name.
-        columns: For a table of an unknown program: the name of its column by that of the capture's.
+        columns: For a table of an unknown program: its columns by our names (`column_map.parse_columns`).
     """
 
     timezone: str | None = None
@@ -29,4 +31,4 @@ class Asked:
     begin_s: float | None = None
     interval_s: float | None = None
     host: str | None = None
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, MappedColumn] = field(default_factory=dict)

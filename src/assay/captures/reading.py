@@ -10,9 +10,10 @@ from typing import Final
 import polars as pl
 
 from assay.captures.asked import Asked
+from assay.captures.inventory import Inventory
 from assay.captures.match import Match
-from assay.captures.opened import name_of, open_lines
-from assay.captures.readers import READERS, Read
+from assay.captures.opened import is_zip, name_of, open_lines
+from assay.captures.readers import READERS, Read, column_table, rvtools
 from assay.captures.samples import SampleRows
 from assay.errors import InputError
 
@@ -31,6 +32,7 @@ class Capture:
         match: How sure it is that this is the format.
         table: Its samples, as `SampleRows.table` gives them.
         notes: What was assumed, left out or repaired.
+        inventory: What there is of hosts, virtual machines and bytes; None where the format has samples.
     """
 
     source: str
@@ -38,6 +40,7 @@ class Capture:
     match: Match
     table: pl.DataFrame
     notes: tuple[str, ...]
+    inventory: Inventory | None = None
 
 
 def read_captures(files: Sequence[str], asked: Asked, format_name: str | None = None) -> list[Capture]:
@@ -58,9 +61,13 @@ def read_captures(files: Sequence[str], asked: Asked, format_name: str | None = 
 
 def _read(file: str, asked: Asked, format_name: str | None) -> Capture:
     rows = SampleRows(file, asked.host, name_of(file))
+    if is_zip(file):
+        return _of_inventory(file, rows, rvtools.read_workbook(file, rows.note))
     with open_lines(file, rows.note) as lines:
         head = _head_of(lines)
-        name, match, read = _reader_of(file, head, format_name)
+        if not asked.columns and format_name in {None, rvtools.NAME} and rvtools.recognise(head):
+            return _of_inventory(file, rows, rvtools.read_export(itertools.chain(head, lines), rows.note))
+        name, match, read = _reader_of(file, head, asked, format_name)
         try:
             read(itertools.chain(head, lines), asked, rows)
         except (ValueError, OverflowError, csv.Error, json.JSONDecodeError, RecursionError) as error:
@@ -68,6 +75,11 @@ def _read(file: str, asked: Asked, format_name: str | None) -> Capture:
     if not len(rows):
         raise InputError(f"{file}: is of {name}, and has no sample" + "".join(f"; {note}" for note in rows.notes))
     return Capture(file, name, match, rows.table(), tuple(rows.notes))
+
+
+def _of_inventory(file: str, rows: SampleRows, inventory: Inventory) -> Capture:
+    rows.note("RVTools has capacity and the number of virtual machines; IOPS, throughput and latency are unknown")
+    return Capture(file, rvtools.NAME, Match.CERTAIN, rows.table(), tuple(rows.notes), inventory)
 
 
 def _head_of(lines: Iterator[str]) -> list[str]:
@@ -80,7 +92,9 @@ def _head_of(lines: Iterator[str]) -> list[str]:
     return head
 
 
-def _reader_of(file: str, head: Sequence[str], format_name: str | None) -> tuple[str, Match, Read]:
+def _reader_of(file: str, head: Sequence[str], asked: Asked, format_name: str | None) -> tuple[str, Match, Read]:
+    if asked.columns:
+        return column_table.NAME, Match.CERTAIN, column_table.read
     if format_name is not None:
         for name, _, read in READERS:
             if name == format_name:
@@ -94,4 +108,4 @@ def _reader_of(file: str, head: Sequence[str], format_name: str | None) -> tuple
 
 
 def _names() -> Iterator[str]:
-    return (name for name, _, _ in READERS)
+    return itertools.chain((name for name, _, _ in READERS), [rvtools.NAME])

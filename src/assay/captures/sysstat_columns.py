@@ -41,14 +41,25 @@ DISK_FIELDS: Final[Fields] = {
 }
 """Column of a table of devices: what it is, and its unit. kB and MB of sysstat are 1024 and 1024 kB."""
 IO_FIELDS: Final[Fields] = {
-    "tps": ("iops", 1.0),
     "rtps": ("read_iops", 1.0),
     "wtps": ("write_iops", 1.0),
     "bread/s": ("read_bytes_per_s", SECTOR),
     "bwrtn/s": ("write_bytes_per_s", SECTOR),
 }
-"""Of `sar -b`, which has all devices in one; a block has 512 bytes."""
+"""Of `sar -b`, which has all devices in one; a block has 512 bytes. `tps` is not read: it counts discards, too."""
+_DISCARDS: Final = frozenset({"dkB/s", "dMB/s", "kB_dscd/s", "MB_dscd/s", "dkB"})
+DISCARDS_COUNTED: Final = (
+    "some devices had discards, which sysstat counts as requests where it does not tell reads from writes: their IOPS are"
+    " too high (record iostat -x or sar -b)"
+)
 ALL_DEVICES: Final = "all"
+
+
+def counts_discards(columns: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether the number of requests of a row has discards in it."""
+    if "tps" not in columns or "r/s" in columns:
+        return False
+    return any(parse_number(value) > 0 for column, value in zip(columns, values, strict=False) if column in _DISCARDS)
 
 
 def fill(sample: Sample, columns: Sequence[str], values: Sequence[str], fields: Fields) -> Sample:

@@ -19,6 +19,9 @@ from assay.captures.match import Match
 from assay.captures.readers import (
     esxtop,
     iostat,
+    mountstats,
+    nfsiostat,
+    own_table,
     perfmon,
     pmrep,
     prometheus,
@@ -26,6 +29,7 @@ from assay.captures.readers import (
     sar,
     sysstat_json,
     vmstat,
+    zpool_iostat,
 )
 from assay.captures.samples import SampleRows
 
@@ -34,6 +38,20 @@ Read = Callable[[Iterator[str], Asked, SampleRows], None]
 
 READERS: Final[tuple[tuple[str, Recognise, Read], ...]] = tuple(
     (module.NAME, module.recognise, module.read)
-    for module in (iostat, sysstat_json, sadf, sar, vmstat, perfmon, esxtop, pmrep, prometheus)
+    for module in (
+        iostat,
+        sysstat_json,
+        sadf,
+        sar,
+        vmstat,
+        perfmon,
+        esxtop,
+        pmrep,
+        prometheus,
+        zpool_iostat,
+        nfsiostat,
+        mountstats,
+        own_table,
+    )
 )
 """The first of those that are equally sure is taken."""

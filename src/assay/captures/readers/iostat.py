@@ -19,7 +19,7 @@ from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.report_times import Interval, ReportTimes
 from assay.captures.samples import Sample, SampleRows
-from assay.captures.sysstat_columns import DISK_FIELDS, HEAD, fill
+from assay.captures.sysstat_columns import DISCARDS_COUNTED, DISK_FIELDS, HEAD, counts_discards, fill
 
 NAME: Final = "iostat"
 _COLUMNS = re.compile(r"Device:?\s+(\S+/s|tps)\s")
@@ -98,6 +98,8 @@ class _Reports:
         try:
             sample = fill(Sample(*self._interval), self._columns, values, DISK_FIELDS)
             self._rows.add(self._host, device, layer_of(device), sample)
+            if counts_discards(self._columns, values):
+                self._rows.note(DISCARDS_COUNTED)
         except ValueError:
             self._unread += 1
             self._idle.spoil_report()

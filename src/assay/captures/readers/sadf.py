@@ -11,7 +11,7 @@ from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.samples import Layer, Sample, SampleRows
-from assay.captures.sysstat_columns import ALL_DEVICES, DISK_FIELDS, IO_FIELDS, fill
+from assay.captures.sysstat_columns import ALL_DEVICES, DISCARDS_COUNTED, DISK_FIELDS, IO_FIELDS, counts_discards, fill
 
 NAME: Final = "sadf -d"
 _HEAD = re.compile(r"#\s?hostname;interval;timestamp;")
@@ -78,6 +78,8 @@ class _Table:
             return
         fill(sample, columns, values, DISK_FIELDS)
         device = values[columns.index("DEV")]
+        if counts_discards(columns, values):
+            self._rows.note(DISCARDS_COUNTED)
         if is_vague(device):
             self._rows.note(f"{device} is taken for a disk: sadf -d -- -d -p records names")
         self._rows.add(host, device, layer_of(device), sample)

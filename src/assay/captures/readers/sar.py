@@ -15,7 +15,15 @@ from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.samples import Layer, Sample, SampleRows
-from assay.captures.sysstat_columns import ALL_DEVICES, DISK_FIELDS, HEAD, IO_FIELDS, fill
+from assay.captures.sysstat_columns import (
+    ALL_DEVICES,
+    DISCARDS_COUNTED,
+    DISK_FIELDS,
+    HEAD,
+    IO_FIELDS,
+    counts_discards,
+    fill,
+)
 
 NAME: Final = "sar"
 _ROW = re.compile(r"(\d{1,2}:\d{2}:\d{2}|\d{1,2}[時时]\d{2}分\d{2}秒)(\s+[AaPp]\.?[Mm]\.?)?\s+(\S.*)", re.ASCII)
@@ -24,10 +32,12 @@ _HALF_DAY_S: Final = 43_200
 
 def recognise(head: Sequence[str]) -> Match | None:
     """Know it by the head of sysstat, and columns behind a time."""
-    rows = (_ROW.match(line) for line in head)
-    if not any(row is not None and _kind_of(row[3].split()) is not None for row in rows):
-        return None
-    return Match.CERTAIN if any(HEAD.match(line) for line in head) else Match.LIKELY
+    rows = [row[3].split() for line in head if (row := _ROW.match(line)) is not None]
+    has_head = any(HEAD.match(line) for line in head)
+    if any(_kind_of(row) is not None for row in rows):
+        return Match.CERTAIN if has_head else Match.LIKELY
+    # Of sar -A, devices come after much else.
+    return Match.LIKELY if has_head and rows else None
 
 
 def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
@@ -123,6 +133,8 @@ class _Sections:
             self._rows.add(self._host, ALL_DEVICES, Layer.SYSTEM, sample)
             return
         device = values[self._columns.index("DEV")]
+        if counts_discards(self._columns, values):
+            self._rows.note(DISCARDS_COUNTED)
         if is_vague(device):
             self._rows.note(f"{device} is taken for a disk: sar -d -p prints names")
         self._rows.add(self._host, device, layer_of(device), sample)

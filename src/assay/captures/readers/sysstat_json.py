@@ -11,7 +11,7 @@ from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.report_times import Interval, ReportTimes
 from assay.captures.samples import Layer, Sample, SampleRows
-from assay.captures.sysstat_columns import ALL_DEVICES, DISK_FIELDS, KIB, SECTOR, Fields
+from assay.captures.sysstat_columns import ALL_DEVICES, DISCARDS_COUNTED, DISK_FIELDS, KIB, SECTOR, Fields
 
 NAME: Final = "sysstat JSON"
 _DISK: Final[Fields] = {
@@ -97,7 +97,7 @@ class _Host:
         io = _map(statistic.get("io"))
         if io:
             reads, writes = _map(io.get("io-reads")), _map(io.get("io-writes"))
-            sample = Sample(*interval, iops=_number(io.get("tps")))
+            sample = Sample(*interval)
             sample.read_iops, sample.write_iops = _number(reads.get("rtps")), _number(writes.get("wtps"))
             sample.read_bytes_per_s = _number(reads.get("bread")) * SECTOR
             sample.write_bytes_per_s = _number(writes.get("bwrtn")) * SECTOR
@@ -112,6 +112,8 @@ class _Host:
             if key in _DISK:
                 name, unit = _DISK[key]
                 setattr(sample, name, _number(value) * unit)
+        if "tps" in disk and any(_number(disk[key]) > 0 for key in ("dkB", "kB_dscd/s", "dkB/s") if key in disk):
+            self._rows.note(DISCARDS_COUNTED)
         layer = layer_of(device)
         if is_vague(device):
             self._rows.note(f"{device} is taken for a disk: sadf -j -- -d -p records names")
