@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from assay.analysis.arrays import FloatArray
+from assay.captures.total import TotalLoad
 from assay.errors import InputError
 from assay.sizing.cache_need import largest_backlog
-from assay.sizing.candidate import Requirement, Candidate, candidate
+from assay.sizing.candidate import Candidate, Requirement, candidate
+from assay.sizing.constrained import HeldBack, held_back
 from assay.sizing.demand import demand_of
 from assay.sizing.disks import parse_disk
 from assay.sizing.kinds import kinds_of
@@ -321,3 +323,52 @@ def test_a_long_capture_keeps_spikes_of_five_minutes() -> None:
     assert found.steady_mean == pytest.approx(600, rel=0.01)
     assert len(found.spikes) == 1
     assert found.spikes[0].iops > 3000  # of the 70 s that it begins and ends in
+
+
+def test_a_capture_of_minutes_has_no_spikes() -> None:
+    iops = np.array([0.0, 400.0, 0.0, 0.0])
+
+    found = demand_of(iops, 0.5)
+
+    assert found.core.all()
+    assert found.spikes == ()
+
+
+# -- was the captured system itself the limit? ------------------------------------------------------------------------
+
+
+def captured(iops: float, latency_s: float | None, queue: float | None) -> TotalLoad:
+    columns = {"iops": np.full(10, iops)}
+    columns |= {} if latency_s is None else {"latency_s": np.full(10, latency_s)}
+    columns |= {} if queue is None else {"queue_depth": np.full(10, queue)}
+    return TotalLoad(0.0, 60.0, columns, ("a",), 1, ())
+
+
+def test_slow_answers_or_long_queues_show_that_hosts_wanted_more() -> None:
+    every = np.ones(10, dtype=np.bool_)
+
+    # 1,000 a second within 50 ms are 50 in flight: answered within 20 ms, they could be 2,500 a second.
+    slow = held_back(captured(1000, 50e-3, None), every, 20e-3, None)
+    queued = held_back(captured(1000, 10e-3, 100.0), every, 20e-3, 24)
+
+    assert slow == HeldBack(pytest.approx(50e-3), pytest.approx(50), "latency", pytest.approx(2500))
+    assert queued == HeldBack(pytest.approx(10e-3), pytest.approx(100), "queue", pytest.approx(5000))
+
+
+def test_what_answers_soon_enough_held_nothing_back() -> None:
+    every = np.ones(10, dtype=np.bool_)
+
+    assert held_back(captured(1000, 19e-3, None), every, 20e-3, None) is None
+    assert held_back(captured(1000, 10e-3, 100.0), every, 20e-3, 40) is None
+    # How many disks there are is not known: the queue says nothing.
+    assert held_back(captured(1000, 10e-3, 100.0), every, 20e-3, None) is None
+    assert held_back(captured(1000, None, None), every, 20e-3, 1) is None
+
+
+def test_a_slow_quiet_night_is_not_what_is_sustained() -> None:
+    load = TotalLoad(
+        0.0, 60.0, {"iops": np.array([10.0, 1000, 1000]), "latency_s": np.array([0.5, 5e-3, 5e-3])}, ("a",), 1, ()
+    )
+
+    assert held_back(load, np.array([False, True, True]), 20e-3, None) is None
+    assert held_back(load, np.array([True, False, False]), 20e-3, None) is not None

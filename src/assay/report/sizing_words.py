@@ -33,6 +33,7 @@ def load_lines(answer: SizeAnswer) -> Iterator[str]:
 
 def _captured(captured: CapturedLoad) -> Iterator[str]:
     total, demand = captured.total, captured.demand
+    captured_s = total.steps * total.step_s
     devices = f"{total.devices:,} {'device' if total.devices == 1 else 'devices'}"
     end_s = total.begin_s + total.steps * total.step_s
     yield (
@@ -43,6 +44,11 @@ def _captured(captured: CapturedLoad) -> Iterator[str]:
         f"IOPS: mean {format_number(demand.mean)}, median {format_number(demand.median)}, p95"
         f" {format_number(demand.p95)}, highest sample {format_number(demand.peak)}."
     )
+    if captured_s < SUSTAINED_S:
+        yield (
+            f"{_duration(captured_s)} are little: a size is for the busiest day of a month or a quarter, and needs its"
+            " capture."
+        )
     if demand.busiest:
         most = ", ".join(f"{format_number(iops)} over {_WINDOWS[window]}" for window, iops in demand.busiest.items())
         yield f"Greatest mean: {most}."

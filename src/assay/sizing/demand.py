@@ -28,6 +28,8 @@ _SMOOTHED: Final = 5
 _REFERENCE: Final = 0.9
 _MOST_STEPS: Final = 10_000
 """The search takes the square of their number; longer series are gathered into means of neighbours first."""
+_LEAST_SPIKES: Final = 2
+"""Times as long as a spike may last, below which a series is too short to tell spikes from what lasts: all of it is core."""
 _LEAST_NOISE: Final = 1e-4
 """Variance of the logarithm: noise of 1 %. Without noise each step would be a level of its own."""
 _WHOLE: Final = 0.9
@@ -97,7 +99,10 @@ def demand_of(iops: FloatArray, step_s: float, spike_s: float = USUAL_SPIKE_S) -
         raise ValueError("there is no sample")
     gathered = -(-len(there) // _MOST_STEPS)
     values = np.array([there[at : at + gathered].mean() for at in range(0, len(there), gathered)])
-    is_core, is_spike = _parts(values, step_s * gathered, spike_s, gathered)
+    if len(there) * step_s < _LEAST_SPIKES * spike_s:
+        is_core, is_spike = np.ones(len(values), dtype=np.bool_), np.zeros(len(values), dtype=np.bool_)
+    else:
+        is_core, is_spike = _parts(values, step_s * gathered, spike_s, gathered)
     core, spiky = (_placed(part, is_there, gathered) for part in (is_core, is_spike))
     return Demand(
         mean=float(there.mean()),

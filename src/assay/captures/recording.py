@@ -1,0 +1,120 @@
+"""Record what the disks of this machine do, as a capture: one look at /proc/diskstats in each interval.
+
+Rows are written out as they come: what was recorded before an end of any kind is there. The counters are of the kernel and
+only grow; where one did not (a device was exchanged), that interval of it is left out.
+"""
+
+import csv
+import io
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from assay.captures.linux_devices import layer_of
+from assay.captures.samples import NUMBERS, Layer, Sample
+
+DISKSTATS: Final = Path("/proc/diskstats")
+SECTOR_BYTES: Final = 512
+_FIELDS: Final = 14
+"""Of a line: numbers, name, and the eleven counters that every kernel has."""
+_SLICE_S: Final = 0.2
+"""Between two looks whether to end."""
+
+Counters = dict[str, tuple[int, ...]]
+
+
+def read_counters(text: str) -> Counters:
+    """Give the counters of each device that did anything since the machine was started: those after its name."""
+    found: Counters = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= _FIELDS and any(counters := tuple(map(int, words[3:_FIELDS]))):
+            found[words[2]] = counters
+    return found
+
+
+def samples_between(before: Counters, after: Counters, end_s: float, seconds: float) -> Iterator[tuple[str, Sample]]:
+    """Give what each device did between two looks."""
+    for name, counters in after.items():
+        # A device that was never used before has no counters yet.
+        since = before.get(name, (0,) * len(counters))
+        reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, _, busy_ms, queued_ms = (
+            now - then for now, then in zip(counters, since, strict=True)
+        )
+        numbers = (reads, read_sectors, read_ms, writes, written_sectors, write_ms, busy_ms, queued_ms)
+        if min(numbers) < 0:
+            continue
+        yield (
+            name,
+            Sample(
+                end_s=end_s,
+                seconds=seconds,
+                read_iops=reads / seconds,
+                write_iops=writes / seconds,
+                read_bytes_per_s=read_sectors * SECTOR_BYTES / seconds,
+                write_bytes_per_s=written_sectors * SECTOR_BYTES / seconds,
+                read_latency_s=read_ms / reads / 1000 if reads else None,
+                write_latency_s=write_ms / writes / 1000 if writes else None,
+                queue_depth=queued_ms / 1000 / seconds,
+                utilisation=min(busy_ms / 1000 / seconds, 1.0),
+            ),
+        )
+
+
+def record(
+    out: BinaryIO,
+    interval_s: float,
+    most_s: float | None,
+    is_over: Callable[[], bool],
+    *,
+    progress: Callable[[float, float], None],
+    host: str | None = None,
+) -> None:
+    """Record until the time is over.
+
+    Args:
+        out: Where to; it is flushed after each interval.
+        interval_s: Between two looks.
+        most_s: How long; None: until `is_over`.
+        is_over: Asked again and again; the interval that has begun is recorded as far as it went.
+        progress: Gets the seconds since the beginning and the IOPS of all disks in the last interval.
+        host: Name in the table; None: that of this machine.
+
+    Raises:
+        OSError: The table cannot be written, or /proc cannot be read.
+    """
+    name = host or socket.gethostname()
+    table = csv.writer(text := io.TextIOWrapper(out, encoding="utf-8", newline=""), lineterminator="\n")
+    table.writerow(("host", "device", "layer", *NUMBERS))
+    text.flush()
+    begun_s = last_s = time.monotonic()
+    before = read_counters(DISKSTATS.read_text())
+    while not is_over() and (most_s is None or last_s - begun_s < most_s):
+        left_s = float("inf") if most_s is None else begun_s + most_s - last_s
+        _wait(last_s + min(interval_s, left_s), is_over)
+        now_s, end_s, after = time.monotonic(), time.time(), read_counters(DISKSTATS.read_text())
+        if now_s <= last_s:
+            continue
+        iops = 0.0
+        for device, sample in samples_between(before, after, end_s, now_s - last_s):
+            layer = layer_of(device)
+            if layer is Layer.DISK:
+                iops += (sample.read_iops or 0.0) + (sample.write_iops or 0.0)
+            table.writerow((name, device, layer, *_cells(sample)))
+        text.flush()
+        before, last_s = after, now_s
+        progress(now_s - begun_s, iops)
+    text.detach()
+
+
+def _wait(until_s: float, is_over: Callable[[], bool]) -> None:
+    while not is_over() and (left_s := until_s - time.monotonic()) > 0:
+        time.sleep(min(left_s, _SLICE_S))
+
+
+def _cells(sample: Sample) -> Iterator[str]:
+    for name in NUMBERS:
+        value = getattr(sample, name)
+        yield "" if value is None else f"{value:.3f}" if name == "end_s" else f"{value:.9g}"
