@@ -145,3 +145,18 @@ def test_a_workbook_has_the_candidates_and_the_load(assay: Assay, tmp_path: Path
         first = package.read("xl/worksheets/sheet1.xml").decode()
     assert names == ["Candidates", "Answer", "Load", "Spikes", "Assumed"]
     assert "<v>21</v>" in first
+
+
+def test_a_recording_of_this_machine_is_a_capture_and_is_not_overwritten(assay: Assay, tmp_path: Path) -> None:
+    words = ("capture", "record", "-o", tmp_path / "here.csv", "--time", "0.6s", "--interval", "0.2s", "--host", "here")
+    assay(*words, check=0)
+
+    found = json.loads(assay("capture", "read", tmp_path / "here.csv", "--json", check=0).stdout)
+
+    named = {line.split()[2] for line in Path("/proc/diskstats").read_text().splitlines()}
+    assert {one["device"] for one in found["devices"]} <= named
+    assert {one["host"] for one in found["devices"]} == {"here"}
+    assert {one["samples"] for one in found["devices"]} <= {3, 4}
+    before = (tmp_path / "here.csv").read_bytes()
+    assert "is there already" in assay(*words, check=2).stderr
+    assert (tmp_path / "here.csv").read_bytes() == before

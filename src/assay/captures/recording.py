@@ -12,55 +12,53 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from assay.captures.counters import Count, rates
 from assay.captures.linux_devices import layer_of
 from assay.captures.samples import NUMBERS, Layer, Sample
 
 DISKSTATS: Final = Path("/proc/diskstats")
-SECTOR_BYTES: Final = 512
+SECTOR_BYTES: Final = 512.0
 _FIELDS: Final = 14
 """Of a line: numbers, name, and the eleven counters that every kernel has."""
 _SLICE_S: Final = 0.2
 """Between two looks whether to end."""
 
-Counters = dict[str, tuple[int, ...]]
+_COUNTS: Final = {
+    Count.READS: (3, 1.0),
+    Count.READ_BYTES: (5, SECTOR_BYTES),
+    Count.READ_TIME: (6, 1e-3),
+    Count.WRITES: (7, 1.0),
+    Count.WRITTEN_BYTES: (9, SECTOR_BYTES),
+    Count.WRITE_TIME: (10, 1e-3),
+    Count.BUSY_TIME: (12, 1e-3),
+    Count.WEIGHTED_TIME: (13, 1e-3),
+}
+"""Where a counter is in a line, and its unit."""
+
+Counters = dict[str, dict[Count, float]]
+"""By device."""
 
 
 def read_counters(text: str) -> Counters:
-    """Give the counters of each device that did anything since the machine was started: those after its name."""
+    """Give the counters of each device that did anything since the machine was started."""
     found: Counters = {}
     for line in text.splitlines():
         words = line.split()
-        if len(words) >= _FIELDS and any(counters := tuple(map(int, words[3:_FIELDS]))):
-            found[words[2]] = counters
+        if len(words) >= _FIELDS:
+            counts = {count: int(words[place]) * unit for count, (place, unit) in _COUNTS.items()}
+            if any(counts.values()):
+                found[words[2]] = counts
     return found
 
 
 def samples_between(before: Counters, after: Counters, end_s: float, seconds: float) -> Iterator[tuple[str, Sample]]:
     """Give what each device did between two looks."""
-    for name, counters in after.items():
+    for name, counts in after.items():
         # A device that was never used before has no counters yet.
-        since = before.get(name, (0,) * len(counters))
-        reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, _, busy_ms, queued_ms = (
-            now - then for now, then in zip(counters, since, strict=True)
-        )
-        numbers = (reads, read_sectors, read_ms, writes, written_sectors, write_ms, busy_ms, queued_ms)
-        if min(numbers) < 0:
-            continue
-        yield (
-            name,
-            Sample(
-                end_s=end_s,
-                seconds=seconds,
-                read_iops=reads / seconds,
-                write_iops=writes / seconds,
-                read_bytes_per_s=read_sectors * SECTOR_BYTES / seconds,
-                write_bytes_per_s=written_sectors * SECTOR_BYTES / seconds,
-                read_latency_s=read_ms / reads / 1000 if reads else None,
-                write_latency_s=write_ms / writes / 1000 if writes else None,
-                queue_depth=queued_ms / 1000 / seconds,
-                utilisation=min(busy_ms / 1000 / seconds, 1.0),
-            ),
-        )
+        since = before.get(name, {})
+        grown = {count: value - since.get(count, 0.0) for count, value in counts.items()}
+        if min(grown.values()) >= 0:
+            yield name, rates(grown, end_s, seconds)
 
 
 def record(
