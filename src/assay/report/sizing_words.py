@@ -4,6 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Iterator
 
+from assay.results import STREAMING_BYTES_PER_OP
 from assay.sizing.candidate import BUSY, DISKS_PER_SPARE, Candidate
 from assay.sizing.constrained import MOST_LATENCY_S, MOST_QUEUED, HeldBack
 from assay.sizing.demand import ACTIVE_SHARE, Spike
@@ -26,6 +27,11 @@ def load_lines(answer: SizeAnswer) -> Iterator[str]:
         yield (
             f"Spikes write up to {format_bytes(answer.cache_bytes)} more than these disks take at once: a write cache"
             " takes it, or writes wait."
+        )
+    if captured is not None and (captured.request_bytes or 0) >= STREAMING_BYTES_PER_OP:
+        yield (
+            f"Requests have {format_bytes(captured.request_bytes)} on average: a disk does fewer of these than of small"
+            " ones, and throughput may be the limit. These numbers are too low."
         )
     if captured is not None and captured.held is not None:
         yield _held(captured.held, answer.latency_s)
@@ -180,6 +186,8 @@ def assumption_lines(answer: SizeAnswer) -> Iterator[str]:
             f"Sustained: levels from {format_share(ACTIVE_SHARE)} of the busy level on; what is shorter than a spike, or"
             f" stands out by {format_share(ACTIVE_SHARE)} for less, is left to a cache (--spike)."
         )
+        step = format_seconds(load.captured.total.step_s)
+        yield f"What is shorter than a step of {step} is averaged away: short bursts are higher than any sample."
         if load.captured.demand.gathered > 1:
             yield f"Levels were looked for in means of {load.captured.demand.gathered} steps."
     yield f"Writes: {format_share(load.write_share)} of the requests, {load.write_share_from}."
@@ -192,7 +200,7 @@ def assumption_lines(answer: SizeAnswer) -> Iterator[str]:
         yield "No growth and no headroom (--growth, --years, --headroom)."
     if answer.has_usual_spares:
         yield f"One spare for each {DISKS_PER_SPARE} disks, at least one (--spares)."
-    yield "Requests are small and at random; latency is that of disks, without network, controller and cache."
+    yield "Requests are small and at random; latency is the mean of the disks' own, without network, controller and cache."
 
 
 def _penalty(one: Candidate) -> str:

@@ -27,12 +27,14 @@ class CapturedLoad:
         demand: Its IOPS, summed up.
         held: That the captured system held it back; None: not as far as can be seen.
         write_bytes: Mean size of a write while the load is sustained; None where it is not known.
+        request_bytes: Mean size of a request then; likewise.
     """
 
     total: TotalLoad
     demand: Demand
     held: HeldBack | None
     write_bytes: float | None
+    request_bytes: float | None
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,11 @@ def load_of(
             " such as --writes 30%"
         )
     held = held_back(total, where, latency_s, disks_now)
-    captured = CapturedLoad(total, demand, held, _write_bytes(total, where))
+    write_bytes, request_bytes = (
+        _mean_bytes(total, where, rate, moved)
+        for rate, moved in (("write_iops", "write_bytes_per_s"), ("iops", "bytes_per_s"))
+    )
+    captured = CapturedLoad(total, demand, held, write_bytes, request_bytes)
     return LoadOfToday(target, is_of, share, whence, captured)
 
 
@@ -151,11 +157,11 @@ def _write_share(total: TotalLoad, where: BoolArray) -> float | None:
     return float(np.nansum(writes[where])) / requests if requests else 0.0
 
 
-def _write_bytes(total: TotalLoad, where: BoolArray) -> float | None:
-    writes, moved = total.columns.get("write_iops"), total.columns.get("write_bytes_per_s")
-    if writes is None or moved is None or not (count := float(np.nansum(writes[where]))):
+def _mean_bytes(total: TotalLoad, where: BoolArray, rate: str, moved: str) -> float | None:
+    requests, sizes = total.columns.get(rate), total.columns.get(moved)
+    if requests is None or sizes is None or not (count := float(np.nansum(requests[where]))):
         return None
-    return float(np.nansum(moved[where])) / count
+    return float(np.nansum(sizes[where])) / count
 
 
 def _cache_bytes(load: LoadOfToday, changes: Changes) -> float | None:

@@ -62,6 +62,8 @@ def _captured(captured: CapturedLoad) -> dict[str, Any]:
             }
             for spike in demand.spikes
         ],
+        "mean_write_bytes": captured.write_bytes,
+        "mean_request_bytes": captured.request_bytes,
         "held_back": None
         if held is None
         else {"by": held.by, "latency_s": held.latency_s, "queue_depth": held.queued, "most_iops": held.most_iops},
