@@ -25,11 +25,11 @@ from assay.cluster.wire import Card, card_of
 from assay.cluster.worker_order import read_join_folder
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.decode.given import read_given
-from assay.time_zone import zone_name
 from assay.errors import InputError
 from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.running import kept_ceilings
 from assay.running.cleaning import FolderMark
+from assay.time_zone import zone_name
 from assay.tools.iozone.clients import clients_in
 from fuzzing.reader import Made, Reader
 from unit.bundle_streams import begun, encoded, plan, stream
