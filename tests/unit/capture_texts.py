@@ -1,6 +1,8 @@
 """Captures as each program writes them, small: what readers of captures are tried with, and a fuzzer changes."""
 
 import datetime as dt
+import io
+import zipfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -314,6 +316,46 @@ TEXTS: Final = {
     "RVTools": (RVTOOLS,),
 }
 """By the name of the format."""
+
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_RELATIONS = (
+    '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    f'<Relationship Id="rId1" Type="{_DOCUMENT}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>'
+)
+WORKBOOK_SHEET: Final = (
+    f'<worksheet xmlns="{_MAIN}"><sheetData>'
+    '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="s"><v>2</v></c>'
+    '<c r="D1" t="inlineStr"><is><t>Provisioned MB</t></is></c><c r="E1" t="s"><v>3</v></c></row>'
+    '<row r="2"><c r="A2" t="s"><v>4</v></c><c r="B2" t="s"><v>5</v></c><c r="C2" t="s"><v>6</v></c>'
+    '<c r="D2"><v>102400</v></c><c r="E2"><v>51200</v></c></row>'
+    '<row r="3"><c r="A3" t="str"><v>db1</v></c><c r="C3" t="s"><v>6</v></c><c r="E3" t="str"><v>1,024</v></c></row>'
+    "</sheetData></worksheet>"
+)
+"""A machine that is on, and one whose state and provisioned size are blank."""
+WORKBOOK_TEXTS: Final = (
+    f'<sst xmlns="{_MAIN}">'
+    + "".join(
+        f"<si><t>{text}</t></si>" for text in ("VM", "Powerstate", "Host", "In Use MB", "web1", "poweredOn", "esx01")
+    )
+    + "</sst>"
+)
+
+
+def workbook_of(sheet: bytes, texts: bytes, name: str = "vInfo") -> bytes:
+    """Pack the XML of a sheet and of its texts as a workbook."""
+    book = (
+        f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENT}"><sheets><sheet name="{name}" sheetId="1" r:id="rId1"/></sheets>'
+        "</workbook>"
+    )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", book)
+        archive.writestr("xl/_rels/workbook.xml.rels", _RELATIONS)
+        archive.writestr("xl/sharedStrings.xml", texts)
+        archive.writestr("xl/worksheets/sheet1.xml", sheet)
+    return made.getvalue()
 
 
 def capture_of(folder: Path, data: str | bytes, asked: Asked | None = None, name: str = "capture") -> Capture:

@@ -70,6 +70,7 @@ from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, plan, stream
 from unit.forged_bundles import write_manifest
+from unit.fuzz_capture_readers import READERS as CAPTURES
 from unit.fuzz_further_readers import READERS as FURTHER
 from unit.memory_run import hello
 
@@ -719,5 +720,6 @@ READERS = {
         Reader("fio job file", files_of("classic/fio/*.fio"), fio_job_file, FIO_WORDS),
         *bundle_readers(),
         *FURTHER,
+        *CAPTURES,
     ]
 }

@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verdicts": set(),
     "results": {"outward", "verdicts"},
     "console": {"outward"},
+    "time_zone": {"errors"},
     "units": {"errors"},
     "input_text": {"errors"},
     "power_meter": {"errors", "input_text"},
@@ -40,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "claims", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "own_files", "units", "xdg"},
+    "captures": {"errors", "time_zone", "units"},
     "invariants": {"errors", "input_text", "xdg"},
     "bundle": {
         "assay",

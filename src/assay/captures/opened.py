@@ -99,8 +99,7 @@ def _regular(path: str) -> io.BufferedReader:
 
 @contextlib.contextmanager
 def _unpacked(file: io.BufferedReader, path: str, note: Note) -> Iterator[Unpacked]:
-    begin = file.read(len(_ZSTD))
-    file.seek(0)
+    begin = os.pread(file.fileno(), len(_ZSTD), 0)  # without a buffer: a program reads on from the descriptor
     if begin.startswith(_GZIP):
         with gzip.GzipFile(fileobj=file) as data:
             yield data

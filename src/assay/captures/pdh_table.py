@@ -33,7 +33,7 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedCounter:
     """What a column is of a sample: its value times `unit`, plus `base`."""
 
     column: int
@@ -44,7 +44,7 @@ class Wanted:
 
 Device = tuple[str, str, Layer]
 """Host, device, layer."""
-Devices = dict[Device, list[Wanted]]
+Devices = dict[Device, list[WantedCounter]]
 DevicesOf = Callable[[Sequence[Counter], SampleRows], Devices]
 """Chooses what is wanted among the columns; raises ValueError where nothing is known."""
 
@@ -107,7 +107,7 @@ class PdhRows:
         for device, of_device in self._devices.items():
             self._add(device, Sample(end_s, end_s - before_s), of_device, cells)
 
-    def _add(self, device: Device, sample: Sample, wanted: Iterable[Wanted], cells: Sequence[str]) -> None:
+    def _add(self, device: Device, sample: Sample, wanted: Iterable[WantedCounter], cells: Sequence[str]) -> None:
         has_any = False
         for one in wanted:
             text = cells[one.column].strip()

@@ -10,7 +10,7 @@ from typing import Final
 
 from assay.captures.asked import Asked
 from assay.captures.match import Match
-from assay.captures.pdh_table import Counter, Devices, Wanted, is_head, read_pdh
+from assay.captures.pdh_table import Counter, Devices, WantedCounter, is_head, read_pdh
 from assay.captures.samples import Layer, SampleRows
 
 NAME: Final = "esxtop -b"
@@ -79,10 +79,10 @@ def _devices_of(counters: Sequence[Counter], rows: SampleRows) -> Devices:
     return devices
 
 
-def _wanted(counter: Counter, layer: Layer) -> Wanted | None:
+def _wanted(counter: Counter, layer: Layer) -> WantedCounter | None:
     if (known := _COUNTERS.get(counter.name)) is not None:
-        return Wanted(counter.column, *known)
+        return WantedCounter(counter.column, *known)
     latency = _LATENCY.fullmatch(counter.name)
     if latency is None or latency[1] not in _WAITERS[layer]:
         return None
-    return Wanted(counter.column, _LATENCIES[latency[2]], _MS)
+    return WantedCounter(counter.column, _LATENCIES[latency[2]], _MS)

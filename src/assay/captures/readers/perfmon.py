@@ -9,7 +9,7 @@ from typing import Final
 
 from assay.captures.asked import Asked
 from assay.captures.match import Match
-from assay.captures.pdh_table import Counter, Devices, Wanted, is_head, read_pdh
+from assay.captures.pdh_table import Counter, Devices, WantedCounter, is_head, read_pdh
 from assay.captures.perfmon_names import COUNTERS, IDLE, LAYERS, UNUSED, plain_name
 from assay.captures.readers import esxtop
 from assay.captures.samples import Layer, SampleRows
@@ -52,9 +52,9 @@ def _devices_of(counters: Sequence[Counter], rows: SampleRows) -> Devices:
                 unknown[one.name] = None
             continue
         key = one.host, one.instance, Layer.SYSTEM if is_total else layer
-        wanted = Wanted(one.column, field, 1.0)
+        wanted = WantedCounter(one.column, field, 1.0)
         if field == IDLE:
-            wanted = Wanted(one.column, "utilisation", -0.01, 1.0)
+            wanted = WantedCounter(one.column, "utilisation", -0.01, 1.0)
         devices.setdefault(key, []).append(wanted)
     if not devices:
         names = [f"{one.object_name}\\{one.name}" for one in counters]

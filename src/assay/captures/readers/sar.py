@@ -1,7 +1,8 @@
 """sar of sysstat: its text of devices (`-d`) and of the system in one (`-b`), in any locale, with 12 or 24 hours.
 
-The date is in the head alone, so a time far before the last one is of the next day. A head line has the time of the sample
-before, which begins the interval of the first row below. A restart of the machine ends a series, and so do averages.
+The date is in the head alone, so a time far before the last one is of the next day. A line of columns has the time of the
+sample before, which begins the interval of the first row below. Averages end a section, and the next one begins with the day
+of the head; where a restart of the machine follows them, the section goes on.
 """
 
 import datetime as dt
@@ -68,6 +69,7 @@ class _Sections:
         self._day: dt.date | None = None
         self._last: dt.time | None = None
         self._columns: list[str] = []
+        self._is_over = False
         self._kind: Layer | None = None
         self._text = ""
         self._interval = (0.0, 0.0)
@@ -79,18 +81,18 @@ class _Sections:
             self._end_series()
         elif (row := _ROW.match(line)) is not None:
             self._take_row(row[1] + (row[2] or ""), row[3].split())
-        elif line.strip() and self._columns:
-            self._end_series()  # the line of averages
+        elif line.strip() and self._columns:  # the line of averages
+            self._columns, self._is_over = [], True
 
     def _end_series(self) -> None:
-        self._columns, self._kind, self._day, self._last = [], None, None, None
+        self._columns, self._kind, self._day, self._last, self._is_over = [], None, None, None, False
         self._clock.restart()
 
     def _take_row(self, time: str, words: list[str]) -> None:
         if "RESTART" in words[:3]:
             if self._kind is not None:
                 self._rows.note("the machine was restarted: there is no sample across it")
-            self._columns, self._text = [], ""
+            self._columns, self._text, self._is_over = [], "", False
             return
         try:
             if (kind := _kind_of(words)) is not None:
@@ -104,7 +106,7 @@ class _Sections:
             self.unread += 1
 
     def _begin(self, kind: Layer, time: str, columns: list[str]) -> None:
-        if kind is not self._kind:
+        if kind is not self._kind or self._is_over:
             self._end_series()
         self._kind, self._columns, self._text = kind, columns, time
         end_s = self._moment_s(time)
