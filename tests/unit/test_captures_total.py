@@ -1,13 +1,19 @@
 """Devices of captures are added up once each, on one grid, and gaps stay gaps."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
+from assay.captures.asked import Asked
+from assay.captures.gathered import GatheredLoad, gather
 from assay.captures.samples import Layer, Sample, SampleRows
 from assay.captures.selection import select
 from assay.captures.total import add_up
 from assay.errors import InputError
+from assay.sizing.policy import Policy
+from assay.sizing.size_answer import load_of
 
 DISK = Layer.DISK
 
@@ -131,3 +137,37 @@ def test_the_user_chooses_otherwise() -> None:
     assert counted(*MACHINE, ("b", "sda", DISK), only=("b/*", "sda1")) == ["a/sda1", "b/sda"]
     with pytest.raises(InputError, match="matches no device"):
         counted(*MACHINE, only=("nvme*",))
+
+
+# -- reads and writes that only the host tells apart --------------------------------------------------------------------
+
+
+def test_the_share_of_writes_is_the_host_s_where_its_disks_have_none(tmp_path: Path) -> None:
+    # As sadf -d -- -d -b writes it: 300 requests a second, then 100, of which a third and all are writes.
+    (tmp_path / "day.txt").write_text(
+        "# hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util\n"
+        "a;600;2026-11-24 08:10:00 UTC;sda;300.00;0;0;0;4;1;5;50\n"
+        "a;600;2026-11-24 08:20:00 UTC;sda;100.00;0;0;0;4;1;5;50\n"
+        "# hostname;interval;timestamp;tps;rtps;wtps;dtps;bread/s;bwrtn/s;bdscd/s\n"
+        "a;600;2026-11-24 08:10:00 UTC;300.00;200.00;100.00;0;0;0;0\n"
+        "a;600;2026-11-24 08:20:00 UTC;100.00;0.00;100.00;0;0;0;0\n"
+    )
+
+    found = load_of(
+        gather([str(tmp_path / "day.txt")], Asked(), None, ()),
+        Policy.STEADY,
+        300.0,
+        write_share=None,
+        latency_s=20e-3,
+        disks_now=None,
+    )
+
+    assert found.write_share == pytest.approx(200 / 400)
+    assert found.iops == pytest.approx(290)
+
+
+def test_without_a_share_of_writes_nothing_is_sized() -> None:
+    total = add_up(table(("a", "sda", DISK, Sample(10, 10, iops=50)), ("a", "sda", DISK, Sample(20, 10, iops=50))))
+
+    with pytest.raises(InputError, match="--writes"):
+        load_of(GatheredLoad(total, None, ()), Policy.STEADY, 300.0, write_share=None, latency_s=20e-3, disks_now=None)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from assay import time_zone
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import compare
-from assay.decode import time_zone
 from assay.decode.readers import read as read_output
 from assay.errors import BundleError, InputError
 from assay.importing import keep, originals

@@ -27,7 +27,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verdicts": set(),
     "results": {"outward", "verdicts"},
     "console": {"outward"},
-    "time_zone": {"errors"},
     "units": {"errors"},
     "input_text": {"errors"},
     "power_meter": {"errors", "input_text"},
@@ -41,7 +40,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "claims", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "own_files", "units", "xdg"},
-    "captures": {"errors", "time_zone", "units"},
     "invariants": {"errors", "input_text", "xdg"},
     "bundle": {
         "assay",
@@ -123,7 +121,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "units",
         "verdicts",
     },
-    "captures": {"analysis", "errors", "input_text", "outward", "time_zone", "units"},
+    "captures": {"analysis", "errors", "outward", "time_zone", "units"},
     "sizing": {"analysis", "captures", "errors", "outward", "results", "units"},
     "compare": {"analysis", "errors", "results", "units", "verdicts"},
     "report": {

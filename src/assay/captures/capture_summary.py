@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 import msgspec
 import polars as pl
 
+from assay.captures.inventory import Inventory
 from assay.captures.reading import Capture
-from assay.captures.selection import select
+from assay.captures.selection import Selection, select
 from assay.outward import json_text
 
 SCHEMA = "assay.capture/1"
@@ -44,6 +45,8 @@ class FileSummary:
     format: str
     match: str
     notes: tuple[str, ...]
+    inventory: Inventory | None
+    """Null: the format has samples."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,15 @@ class CaptureSummary:
 def summary(captures: Sequence[Capture], only: Sequence[str]) -> CaptureSummary:
     """Sum captures up; raises InputError where a pattern of `only` matches no device."""
     table = pl.concat([capture.table for capture in captures])
-    chosen = select(table, only)
+    chosen = select(table, only) if len(table) else Selection(table, ())
     counted = set(chosen.table.select("host", "device", "layer").unique().rows())
     devices = tuple(
         _device(part, is_counted=key in counted)
         for key, part in table.partition_by("host", "device", "layer", as_dict=True, maintain_order=True).items()
     )
-    files = tuple(FileSummary(one.source, one.format_name, one.match.name.lower(), one.notes) for one in captures)
+    files = tuple(
+        FileSummary(one.source, one.format_name, one.match.name.lower(), one.notes, one.inventory) for one in captures
+    )
     return CaptureSummary(files, devices, chosen.notes)
 
 

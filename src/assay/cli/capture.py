@@ -59,6 +59,8 @@ def capture(
     from assay.report.capture_table import write_table
 
     captures = read_captures(files, asked, format_)
+    if output is not None and all(capture.inventory is not None for capture in captures):
+        raise InputError(f"{files[0]}: there is no sample to write")
     found = summary(captures, only or ())
     if output is not None:
         write_table(captures, output)

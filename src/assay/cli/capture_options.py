@@ -32,7 +32,7 @@ Interval = Annotated[
 HostAsked = Annotated[str | None, typer.Option("--host", metavar="NAME", help="Name of the host in all files.")]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", metavar="MAP", help="Columns of a CSV of another program: time=Time,read_iops=RIOPS."),
+    typer.Option("--columns", metavar="MAP", help="Columns of another CSV: time=Time,read_iops=RIOPS."),
 ]
 
 
@@ -46,6 +46,7 @@ def asked_of(
 ) -> "Asked":
     """Check the options and put them together; raises InputError."""
     from assay.captures.asked import Asked, DateOrder
+    from assay.captures.column_map import parse_columns
     from assay.errors import InputError
     from assay.time_zone import UTC_NAME, in_utc, zone_name, zone_of
     from assay.units import parse_seconds
@@ -68,9 +69,5 @@ def asked_of(
         begin_s=begin_s,
         interval_s=interval_s,
         host=host,
-        columns=_columns(columns),
+        columns={} if columns is None else parse_columns(columns),
     )
-
-
-def _columns(text: str | None) -> dict[str, str]:
-    return {} if text is None else dict(part.split("=", 1) for part in text.split(","))

@@ -157,8 +157,9 @@ def size(
     if files:
         from assay.captures.gathered import gather
 
-        total, notes = gather(files, captured, format_, only or ())
-        load = load_of(total, Policy(policy), spike_s, write_share=share, latency_s=latency_s, disks_now=disks_now)
+        gathered = gather(files, captured, format_, only or ())
+        notes = gathered.notes
+        load = load_of(gathered, Policy(policy), spike_s, write_share=share, latency_s=latency_s, disks_now=disks_now)
     else:
         if share is None:
             raise InputError("--iops needs the share of writes, which cost several requests to disks: --writes 30%")

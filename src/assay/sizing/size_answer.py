@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.arrays import BoolArray
+from assay.captures.gathered import GatheredLoad
 from assay.captures.total import TotalLoad
 from assay.errors import InputError
 from assay.sizing.cache_need import largest_backlog
@@ -81,7 +82,7 @@ class SizeAnswer:
 
 
 def load_of(
-    total: TotalLoad,
+    gathered: GatheredLoad,
     policy: Policy,
     spike_s: float,
     *,
@@ -94,6 +95,7 @@ def load_of(
     Raises:
         InputError: It has no IOPS, no sample, or does not tell reads from writes and the user does not either.
     """
+    total = gathered.total
     if "iops" not in total.columns:
         raise InputError(
             "the capture has no IOPS of all its devices (vmstat, for example, has bytes alone), and a number of disks"
@@ -105,9 +107,11 @@ def load_of(
     demand = demand_of(iops, total.step_s, spike_s)
     target, is_of = target_of(demand, policy)
     where = demand.core if demand.core.any() else np.isfinite(iops)
-    share, whence = (
-        (write_share, "as given") if write_share is not None else (_write_share(total, where), "as captured")
-    )
+    share, whence = write_share, "as given"
+    if share is None:
+        share, whence = _write_share(total, where), "as captured"
+    if share is None and gathered.systems is not None:
+        share, whence = _share_of_systems(gathered.systems, total, where), "as the hosts have them as a whole"
     if share is None:
         raise InputError(
             "the capture does not tell reads from writes, and a write costs several requests to disks; give --writes,"
@@ -155,6 +159,12 @@ def _write_share(total: TotalLoad, where: BoolArray) -> float | None:
         return None
     requests = float(np.nansum(total.columns["iops"][where]))
     return float(np.nansum(writes[where])) / requests if requests else 0.0
+
+
+def _share_of_systems(systems: TotalLoad, total: TotalLoad, where: BoolArray) -> float | None:
+    """Give the share while the load is sustained, where both have the same steps; else over all of it."""
+    same = (systems.begin_s, systems.step_s, systems.steps) == (total.begin_s, total.step_s, total.steps)
+    return _write_share(systems, where if same else np.ones(systems.steps, dtype=np.bool_))
 
 
 def _mean_bytes(total: TotalLoad, where: BoolArray, rate: str, moved: str) -> float | None:
