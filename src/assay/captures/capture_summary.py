@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import msgspec
+import numpy as np
 import polars as pl
 
+from assay.analysis.arrays import FloatArray
 from assay.captures.inventory import Inventory
 from assay.captures.reading import Capture
 from assay.captures.selection import Selection, select
@@ -80,31 +82,31 @@ def to_json(found: CaptureSummary) -> str:
 
 
 def _device(part: pl.DataFrame, *, is_counted: bool) -> DeviceSummary:
-    weights = part["seconds"]
-    iops, writes = part["iops"], part["write_iops"]
-    requests = (iops * weights).sum() if not iops.has_nulls() else None
-    spent = part.select((pl.col("latency_s").fill_null(0.0) * pl.col("iops") * pl.col("seconds")).sum()).item()
+    seconds = part["seconds"].to_numpy()
+    iops, writes, moved = (_known(part, name) for name in ("iops", "write_iops", "bytes_per_s"))
+    requests = None if iops is None else float((iops * seconds).sum())
+    spent = part["latency_s"].fill_null(0.0).to_numpy()
     has_latency = part["latency_s"].null_count() < len(part)
     return DeviceSummary(
         host=part["host"][0],
         device=part["device"][0],
         layer=part["layer"][0],
         is_counted=is_counted,
-        begin_s=float((part["end_s"] - weights).min()),  # type: ignore[arg-type]
-        end_s=float(part["end_s"].max()),  # type: ignore[arg-type]
+        begin_s=float((part["end_s"].to_numpy() - seconds).min()),
+        end_s=float(part["end_s"].to_numpy().max()),
         samples=len(part),
-        interval_s=float(weights.median()),  # type: ignore[arg-type]
-        mean_iops=None if requests is None else float(requests / weights.sum()),
-        p95_iops=_quantile(iops, 0.95),
-        peak_iops=_quantile(iops, 1.0),
-        write_share=float((writes * weights).sum() / requests) if requests and not writes.has_nulls() else None,
-        mean_bytes_per_s=None
-        if part["bytes_per_s"].has_nulls()
-        else float((part["bytes_per_s"] * weights).sum() / weights.sum()),
-        mean_latency_s=float(spent / requests) if requests and has_latency else None,
+        interval_s=float(np.median(seconds)),
+        mean_iops=None if requests is None else requests / float(seconds.sum()),
+        p95_iops=None if iops is None else float(np.quantile(iops, 0.95)),
+        peak_iops=None if iops is None else float(iops.max()),
+        write_share=float((writes * seconds).sum()) / requests if requests and writes is not None else None,
+        mean_bytes_per_s=None if moved is None else float((moved * seconds).sum() / seconds.sum()),
+        mean_latency_s=(
+            float((spent * iops * seconds).sum()) / requests if requests and iops is not None and has_latency else None
+        ),
     )
 
 
-def _quantile(values: pl.Series, share: float) -> float | None:
-    found = None if values.has_nulls() else values.quantile(share, interpolation="linear")
-    return None if found is None else float(found)
+def _known(part: pl.DataFrame, name: str) -> FloatArray | None:
+    """Give a column that every sample has."""
+    return None if part[name].has_nulls() else part[name].to_numpy()

@@ -68,14 +68,14 @@ def add_up(table: pl.DataFrame) -> TotalLoad:
     """
     table = table.unique(["host", "device", "layer", "end_s"], keep="first", maintain_order=True).sort("end_s")
     hosts = {str(key[0]): part for key, part in table.partition_by("host", as_dict=True, maintain_order=True).items()}
-    step_s = max(float(part["seconds"].median() or 0.0) for part in hosts.values())  # type: ignore[arg-type]
+    step_s = max(float(np.median(part["seconds"].to_numpy())) for part in hosts.values())
     begin_s, end_s = _common(hosts)
     steps = round((end_s - begin_s) / step_s)
     if steps > MOST_STEPS:
         raise InputError(
             f"from the first to the last sample there are {steps:,} steps of {step_s:g} s; {MOST_STEPS:,} are the most"
         )
-    edges = begin_s + step_s * np.arange(max(steps, 1) + 1)
+    edges: FloatArray = begin_s + step_s * np.arange(max(steps, 1) + 1, dtype=np.float64)
     sums, known = _zeros(len(edges) - 1), dict.fromkeys((*RATES, *_LATENCIES), True)
     covered: BoolArray = np.ones(len(edges) - 1, dtype=np.bool_)
     for part in hosts.values():
@@ -96,10 +96,7 @@ def _zeros(steps: int) -> dict[str, FloatArray]:
 
 def _common(hosts: dict[str, pl.DataFrame]) -> tuple[float, float]:
     """Give the time that samples of all hosts are of."""
-    spans = {
-        host: (float((part["end_s"] - part["seconds"]).min()), float(part["end_s"].max()))
-        for host, part in hosts.items()
-    }  # type: ignore[arg-type]
+    spans = {host: _span(part) for host, part in hosts.items()}
     begin_s, end_s = max(begin for begin, _ in spans.values()), min(end for _, end in spans.values())
     if begin_s >= end_s:
         late = max(spans, key=lambda host: spans[host][0])
@@ -108,6 +105,11 @@ def _common(hosts: dict[str, pl.DataFrame]) -> tuple[float, float]:
             f"the samples of {early} end before those of {late} begin: loads can be added up only for one and the same time"
         )
     return begin_s, end_s
+
+
+def _span(part: pl.DataFrame) -> tuple[float, float]:
+    ends = part["end_s"].to_numpy()
+    return float((ends - part["seconds"].to_numpy()).min()), float(ends.max())
 
 
 def _add_host(part: pl.DataFrame, edges: FloatArray, sums: dict[str, FloatArray], known: dict[str, bool]) -> BoolArray:
