@@ -1,15 +1,15 @@
 """Blocks of stamped sets that are not what was written: the worst that storage can do, so no number beside it is trusted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay import events
-from assay.analysis import findings
+from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.record import RunRecord
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, file_system_of
 from assay.events import CorruptionKind
 from assay.results import Finding
-from assay.units import format_share
+from assay.units import format_names, format_share
 
 _WORDS = {
     CorruptionKind.WRONG_DATA: "hold bytes that were never written",
@@ -24,11 +24,15 @@ _CURE = (
 )
 
 
-def judge(case: Case) -> Iterable[Finding]:
+def judge(case: Case) -> Iterator[Finding]:
     """Judge what the reads of one operation found."""
     found = case.record.found.corruption if case.record.found else ()
     mine = (case.job.name, case.operation.name)
-    return _findings([item for item in found if (item.job, item.operation) == mine], "Reads found")
+    yield from _findings([item for item in found if (item.job, item.operation) == mine], "Reads found")
+    if case.operation.direction == "read" and not (case.subject.is_direct or case.subject.touches_memory):
+        names = [name for name in case.operation.sets if case.run.plan.file_set(name).content.stamped]
+        if names and (case.hit.value is None or case.hit.value > thresholds.STORAGE_HIT):
+            yield _compared_in_memory(names, case.hit.value)
 
 
 def of_run(run: RunRecord) -> Iterable[Finding]:
@@ -47,6 +51,15 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
         if not is_memory and (event.resident_share is None or event.resident_share > 0):
             found.append(_in_memory(event.set, event.resident_share))
     return tuple(found)
+
+
+def _compared_in_memory(names: Sequence[str], share: float | None) -> Finding:
+    known = "an unknown part" if share is None else format_share(share)
+    text = (
+        f"Reads of '{format_names(names)}' were compared with what was written, and {known} of these bytes came from memory:"
+        " whether the storage has them as they were written was not looked at."
+    )
+    return findings.note("verified-in-memory", text, "Read with direct I/O, or verify the set with the step verify.")
 
 
 def _in_memory(name: str, share: float | None) -> Finding:
