@@ -52,7 +52,7 @@ def _in_stages(tests: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _run(chosen: Sequence[str], clone: Path, tests: CoverageMap, environment: Mapping[str, str]) -> str:
     """Run tests until one fails."""
-    names = clone.parent / "chosen-tests.txt"
+    names = clone.with_name(f"{clone.name}-chosen-tests.txt")
     names.write_text("\n".join(chosen))
     usual_s = [tests.seconds[test] for test in chosen]
     process = subprocess.Popen(

@@ -14,13 +14,13 @@ from suite.proof.machine import WRITTEN_PAGES
 
 
 class Workplace:
-    """A copy of the clone."""
+    """A copy of the clone, one of several."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, number: int = 0) -> None:
         """Copy the clone at `root`, or put right what a stopped run has left of its copy."""
         places = root / "build" / "mutants"
         self.folder = places / digest_of(root)
-        self.clone = self.folder / "clone"
+        self.clone = self.folder / f"clone-{number}"
         for other in places.iterdir() if places.exists() else ():
             if other != self.folder:
                 shutil.rmtree(other)

@@ -50,6 +50,24 @@ def run_module(name: str) -> tuple[str, ...]:
     return (sys.executable, "-m", name)
 
 
+MUTANT_PARTS = 4
+"""Parts of the sample of mutants: each is a step, because all of them take hours."""
+
+
+def _mutants(part: int) -> Step:
+    return Step(
+        id=f"mutants-{part}",
+        proves="Unit tests fail for 90 % of small changes to the code that computes and compares results (300, sampled;"
+        f" part {part} of {MUTANT_PARTS}).",
+        command=run_module("suite.mutation"),
+        env={"ASSAY_MUTANTS": "300", "ASSAY_MUTANTS_PART": f"{part}/{MUTANT_PARTS}"},
+        folder="tests",
+        minutes=45,
+        read=figures.read_mutants,
+        needs_root=False,
+    )
+
+
 STEPS: tuple[Step, ...] = (
     Step(
         id="exit-codes",
@@ -239,16 +257,7 @@ STEPS: tuple[Step, ...] = (
         read=figures.read_hostile,
         programs=FILE_SYSTEMS,
     ),
-    Step(
-        id="mutants",
-        proves="Unit tests fail for 90 % of small changes to the code that computes and compares results (300, sampled).",
-        command=run_module("suite.mutation"),
-        env={"ASSAY_MUTANTS": "300"},
-        folder="tests",
-        minutes=90,
-        read=figures.read_mutants,
-        needs_root=False,
-    ),
+    *(_mutants(part) for part in range(1, MUTANT_PARTS + 1)),
     Step(
         id="mutants-engine",
         proves="The engine's tests fail for 90 % of small changes to its histogram and meter.",
