@@ -54,7 +54,9 @@ def test_rates_are_differences() -> None:
 
 
 def test_an_interval_with_a_reset_is_left_out() -> None:
-    counts = [{Count.READS: reads, Count.WRITES: writes} for reads, writes in ((10, 10), (20, 20), (5, 30), (15, 40))]
+    counts = [
+        {Count.READS: one, Count.WRITES: two} for one, two in ((10.0, 10.0), (20.0, 20.0), (5.0, 30.0), (15.0, 40.0))
+    ]
 
     rows = rates_of(*((10.0 * number, one) for number, one in enumerate(counts)))
 
@@ -77,7 +79,9 @@ def test_a_step_shorter_than_the_scrapes_is_noted() -> None:
     rows = rates_of(*((5.0 * number, one) for number, one in enumerate(steps)))
 
     assert any("overstated" in note for note in rows.notes)
-    assert not any("overstated" in note for note in rates_of(*((5.0 * n, {Count.READS: n}) for n in range(40))).notes)
+    assert not any(
+        "overstated" in note for note in rates_of(*((5.0 * n, {Count.READS: float(n)}) for n in range(40))).notes
+    )
 
 
 # -- Prometheus --------------------------------------------------------------------------------------------------------

@@ -141,7 +141,6 @@ def test_rvtools_has_an_inventory_and_no_sample(tmp_path: Path) -> None:
     for data in (
         RVTOOLS,
         RVTOOLS.replace(",", ";").replace('"102;400"', "102.400").replace('"51;200"', "51200"),
-        workbook(),
     ):
         capture = capture_of(tmp_path, data)
 

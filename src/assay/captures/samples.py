@@ -131,9 +131,15 @@ class SampleRows:
         """Give the rows in order of time: columns `host`, `device`, `layer` and those of `NUMBERS`."""
         numbers = {name: pl.Series(np.frombuffer(column)).fill_nan(None) for name, column in self._columns.items()}
         place = np.frombuffer(self._of_row, dtype=np.int64)
-        names = pl.DataFrame([*self._names], schema=["host", "device", "layer"], orient="row")
+        plain = [(_plain_name(host), _plain_name(device), layer) for host, device, layer in self._names]
+        names = pl.DataFrame(plain, schema=["host", "device", "layer"], orient="row")
         table = pl.DataFrame(numbers).hstack(names[place] if len(place) else names.clear())
         return table.select("host", "device", "layer", *NUMBERS).sort("end_s", "host", "device")
+
+
+def _plain_name(name: str) -> str:
+    """Give a name without what no terminal and no file of text can show."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name).strip()
 
 
 def _checked(name: str, value: float | None) -> float:

@@ -16,7 +16,7 @@ from assay.captures.samples import Layer, Sample, SampleRows
 from assay.captures.sysstat_columns import ALL_DEVICES, KIB
 
 NAME: Final = "vmstat"
-_COLUMNS = re.compile(r"\s*r\s+b\s+.*\bbi\s+bo\b")
+_COLUMNS = re.compile(r"\s*r\s+b\s+(?:\S+\s+)*bi\s+bo\s")
 _TIME_WORDS: Final = 2
 
 
