@@ -326,6 +326,14 @@ def test_a_date_against_the_order_that_was_assumed_is_refused(tmp_path: Path) ->
         capture_of(tmp_path, text)
 
 
+def test_times_that_go_back_without_a_zone_are_noted(tmp_path: Path) -> None:
+    text = (RECORDED / "iostat-de.txt").read_text().replace("28.11.2026 21:06:22", "28.11.2026 20:06:22")
+
+    capture = capture_of(tmp_path, text)
+
+    assert any("--timezone" in note and "go back" in note for note in capture.notes)
+
+
 def test_vmstat_has_kibibytes_and_the_zone_of_its_head(tmp_path: Path) -> None:
     found = row_of(capture_of(tmp_path, VMSTAT, Asked(timezone="Europe/Berlin")), "all")
 

@@ -18,6 +18,7 @@ from assay.errors import InputError
 MOST_ROWS: Final = 10_000_000
 """A week of 150 devices, every ten seconds."""
 MOST_DEVICES: Final = 50_000
+MOST_NOTES: Final = 50
 MOST_NAME: Final = 256
 """Characters of the name of a host or device."""
 
@@ -102,8 +103,9 @@ class SampleRows:
         return len(self._of_row)
 
     def note(self, text: str) -> None:
-        """Keep a sentence for the user."""
-        self.notes[text] = None
+        """Keep a sentence for the user, but no more than anybody reads."""
+        if len(self.notes) < MOST_NOTES:
+            self.notes[text] = None
 
     def add(self, host: str, device: str, layer: Layer, sample: Sample) -> None:
         """Add a row; `host` is what the file says, empty where it says nothing.
