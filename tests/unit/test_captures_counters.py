@@ -8,6 +8,7 @@ import pytest
 
 from assay.captures.asked import Asked
 from assay.captures.counters import Count, CounterRates
+from assay.captures.reading import read_captures
 from assay.captures.samples import Layer, SampleRows
 from assay.errors import InputError
 from unit.capture_texts import (
@@ -114,6 +115,32 @@ def test_answers_one_after_another_are_joined(form: str, tmp_path: Path) -> None
     joined = {"list": f"[{','.join(texts)}]", "lines": "\n".join(texts), "together": "".join(texts)}
 
     assert capture_of(tmp_path, joined.get(form, "\n".join(texts))).table.equals(capture_of(tmp_path, PROMETHEUS).table)
+
+
+def test_a_file_for_each_counter_and_time_is_one_capture(tmp_path: Path) -> None:
+    files: list[Path] = []
+    for number, one in enumerate(answers()):
+        values = one["data"]["result"][0]["values"]
+        for part in (values[:2], values[1:]):  # the ranges of two queries have a time in common
+            one["data"]["result"][0]["values"] = part
+            files.append(tmp_path / f"{number}-{len(files)}.json")
+            files[-1].write_text(json.dumps(one))
+    (tmp_path / "nfs").write_text(NFSIOSTAT)
+
+    joined, other = read_captures([str(file) for file in (*files, tmp_path / "nfs")], Asked())
+
+    assert joined.table.equals(capture_of(tmp_path, PROMETHEUS).table)
+    assert other.format_name == "nfsiostat"
+
+
+def test_two_values_at_a_time_are_noted(tmp_path: Path) -> None:
+    document = json.loads(PROMETHEUS)
+    document["data"]["result"] += json.loads(PROMETHEUS.replace('"1150"', '"1151"'))["data"]["result"]
+
+    capture = capture_of(tmp_path, json.dumps(document))
+
+    assert capture.table.equals(capture_of(tmp_path, PROMETHEUS).table)
+    assert any("two values" in note for note in capture.notes)
 
 
 def test_a_query_of_rates_is_refused(tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ class _Table:
             )
         if self._backwards:
             self._rows.note(
-                f"rows whose time is not after that of the row before are left out: {self._backwards}; sort the table by time"
+                "rows whose time is not after that of the row before are left out:"
+                f" {self._backwards}; sort the table by time"
             )
         if self._unread:
             self._rows.note(f"rows that are cut off, or have no time or a wrong number, are left out: {self._unread}")
