@@ -62,7 +62,7 @@ def test_an_interval_with_a_reset_is_left_out() -> None:
     rows = rates_of(*((10.0 * number, one) for number, one in enumerate(counts)))
 
     assert rows.table().select("end_s", "read_iops", "write_iops").rows() == [(10.0, 1.0, 1.0), (30.0, 1.0, 1.0)]
-    assert any("set back" in note for note in rows.notes)
+    assert any("reset" in note for note in rows.notes)
 
 
 def test_a_gap_is_a_mean_over_its_length() -> None:
@@ -99,7 +99,7 @@ def test_prometheus_has_rates_without_the_reset(tmp_path: Path) -> None:
     assert first["utilisation"] == pytest.approx(0.2)
     assert (last["end_s"], last["read_iops"], last["write_iops"]) == (1_700_000_045.0, 10.0, 0.0)
     assert len(capture.table) == 2
-    assert any("set back" in note for note in capture.notes)
+    assert any("reset" in note for note in capture.notes)
 
 
 def answers() -> list[Any]:

@@ -164,5 +164,5 @@ def _lines(data: Unpacked, path: str, note: Note) -> Generator[str]:
 
 
 def name_of(path: str) -> str:
-    """Name a file without its folder and the end that says how it is compressed."""
+    """Name a file without its folder and the suffix of its compression."""
     return Path(path).name.removesuffix(".gz").removesuffix(".zst")

@@ -91,7 +91,7 @@ class PdhRows:
     def take(self, line: str) -> None:
         """Take a line below the head."""
         if not line[:2].strip('"').isdigit():
-            return  # what typeperf says at its end
+            return  # the last lines of typeperf are messages
         cells = _cells_of(line)
         if len(cells) != self._cells:
             self.unread += 1
@@ -104,7 +104,7 @@ class PdhRows:
         before_s, self._before_s = self._before_s, end_s
         if before_s is None:
             if any(cells[wanted.column].strip() for of_device in self._devices.values() for wanted in of_device):
-                self._rows.note("the first row, of an interval that nobody knows, is left out")
+                self._rows.note("the first row is left out: its interval is unknown")
             return
         self._usual_s = end_s - before_s
         for device, of_device in self._devices.items():

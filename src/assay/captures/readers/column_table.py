@@ -44,7 +44,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Table:
-    """Reads row by row, and knows the time before of each device."""
+    """Reads row by row, and keeps the time before of each device."""
 
     def __init__(self, head: Sequence[str], delimiter: str, asked: Asked, rows: SampleRows) -> None:
         self._asked = asked

@@ -1,6 +1,6 @@
 """Prometheus: answers of `/api/v1/query_range` with the counters of disks that node_exporter has.
 
-Series are joined by their instance and device. Answers of a counter each, or of a time each, can stand one after another
+Series are joined by their instance and device. Answers of a counter each, or of a time each, can follow one another
 in a file, in a list, or in files of their own.
 """
 

@@ -59,7 +59,7 @@ def _kind_of(words: Sequence[str]) -> Layer | None:
 
 
 class _Sections:
-    """Reads line by line, and knows the day, the section and the time before."""
+    """Reads line by line, and keeps the day, the section and the time before."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0

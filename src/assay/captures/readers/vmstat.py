@@ -37,7 +37,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Lines:
-    """Reads line by line, and knows the time before."""
+    """Reads line by line, and keeps the time of the line before."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0
