@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from assay import time_zone
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.compare.arms import Arm, Sample
 from assay.compare.comparison import compare
-from assay.decode import time_zone
 from assay.decode.readers import read as read_output
-from assay.time_zone import zone_name
 from assay.errors import BundleError, InputError
 from assay.importing import keep, originals
 from assay.report.head import head_of
 from assay.results import Document, ForeignSource, Result
+from assay.time_zone import zone_name
 from assay.verdicts import ComparisonVerdict, TrustLevel
 from unit.forged_bundles import write_manifest
 
