@@ -20,9 +20,9 @@ from assay.decode.claim import Claim
 from assay.decode.readers import read as read_output
 from assay.decode.readers import result_table
 from assay.decode.repeated_figures import by_place, place_of, runs_of
-from assay.time_zone import UTC_NAME, in_utc, zone_of
 from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError
 from assay.results import Cache, Document, Efficiency, Finding, LatencyNs, Result, TimeBudget
+from assay.time_zone import UTC_NAME, in_utc, zone_of
 from assay.verdicts import ServedBy
 
 _NO_BUDGET = TimeBudget(on_cpu=None, run_delay=None, block_delay=None, idle=None, other_wait=None)

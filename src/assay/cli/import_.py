@@ -38,10 +38,10 @@ def import_(
 
     from assay.bundle.catalog import check_free, runs_directory, take_name
     from assay.bundle.remarks import remarks
-    from assay.time_zone import zone_name
     from assay.errors import InputError
     from assay.importing import keep, originals
     from assay.outward import json_text
+    from assay.time_zone import zone_name
 
     place, text = runs_directory(runs), remarks(name, tag, note)
     zone = None if timezone is None else zone_name(timezone)
