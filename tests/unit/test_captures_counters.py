@@ -8,6 +8,7 @@ import pytest
 
 from assay.captures.asked import Asked
 from assay.captures.counters import Count, CounterRates
+from assay.captures.reading import read_captures
 from assay.captures.samples import Layer, SampleRows
 from assay.errors import InputError
 from unit.capture_texts import (
@@ -54,12 +55,14 @@ def test_rates_are_differences() -> None:
 
 
 def test_an_interval_with_a_reset_is_left_out() -> None:
-    counts = [{Count.READS: reads, Count.WRITES: writes} for reads, writes in ((10, 10), (20, 20), (5, 30), (15, 40))]
+    counts = [
+        {Count.READS: one, Count.WRITES: two} for one, two in ((10.0, 10.0), (20.0, 20.0), (5.0, 30.0), (15.0, 40.0))
+    ]
 
     rows = rates_of(*((10.0 * number, one) for number, one in enumerate(counts)))
 
     assert rows.table().select("end_s", "read_iops", "write_iops").rows() == [(10.0, 1.0, 1.0), (30.0, 1.0, 1.0)]
-    assert any("set back" in note for note in rows.notes)
+    assert any("reset" in note for note in rows.notes)
 
 
 def test_a_gap_is_a_mean_over_its_length() -> None:
@@ -77,7 +80,9 @@ def test_a_step_shorter_than_the_scrapes_is_noted() -> None:
     rows = rates_of(*((5.0 * number, one) for number, one in enumerate(steps)))
 
     assert any("overstated" in note for note in rows.notes)
-    assert not any("overstated" in note for note in rates_of(*((5.0 * n, {Count.READS: n}) for n in range(40))).notes)
+    assert not any(
+        "overstated" in note for note in rates_of(*((5.0 * n, {Count.READS: float(n)}) for n in range(40))).notes
+    )
 
 
 # -- Prometheus --------------------------------------------------------------------------------------------------------
@@ -94,7 +99,7 @@ def test_prometheus_has_rates_without_the_reset(tmp_path: Path) -> None:
     assert first["utilisation"] == pytest.approx(0.2)
     assert (last["end_s"], last["read_iops"], last["write_iops"]) == (1_700_000_045.0, 10.0, 0.0)
     assert len(capture.table) == 2
-    assert any("set back" in note for note in capture.notes)
+    assert any("reset" in note for note in capture.notes)
 
 
 def answers() -> list[Any]:
@@ -110,6 +115,32 @@ def test_answers_one_after_another_are_joined(form: str, tmp_path: Path) -> None
     joined = {"list": f"[{','.join(texts)}]", "lines": "\n".join(texts), "together": "".join(texts)}
 
     assert capture_of(tmp_path, joined.get(form, "\n".join(texts))).table.equals(capture_of(tmp_path, PROMETHEUS).table)
+
+
+def test_a_file_for_each_counter_and_time_is_one_capture(tmp_path: Path) -> None:
+    files: list[Path] = []
+    for number, one in enumerate(answers()):
+        values = one["data"]["result"][0]["values"]
+        for part in (values[:2], values[1:]):  # the ranges of two queries have a time in common
+            one["data"]["result"][0]["values"] = part
+            files.append(tmp_path / f"{number}-{len(files)}.json")
+            files[-1].write_text(json.dumps(one))
+    (tmp_path / "nfs").write_text(NFSIOSTAT)
+
+    joined, other = read_captures([str(file) for file in (*files, tmp_path / "nfs")], Asked())
+
+    assert joined.table.equals(capture_of(tmp_path, PROMETHEUS).table)
+    assert other.format_name == "nfsiostat"
+
+
+def test_two_values_at_a_time_are_noted(tmp_path: Path) -> None:
+    document = json.loads(PROMETHEUS)
+    document["data"]["result"] += json.loads(PROMETHEUS.replace('"1150"', '"1151"'))["data"]["result"]
+
+    capture = capture_of(tmp_path, json.dumps(document))
+
+    assert capture.table.equals(capture_of(tmp_path, PROMETHEUS).table)
+    assert any("two values" in note for note in capture.notes)
 
 
 def test_a_query_of_rates_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.captures.asked import Asked
+from assay.captures.match import Match
 from assay.captures.opened import open_lines
 from assay.captures.readers import READERS, rvtools
 from assay.captures.reading import HEAD_LINES, read_captures
@@ -25,7 +26,7 @@ def test_each_text_is_of_its_format_and_of_no_other(name: str, text: str) -> Non
     head = text.splitlines()[:HEAD_LINES]
     found = {of_name: match for of_name, recognise, _ in READERS if (match := recognise(head)) is not None}
     if rvtools.recognise(head):
-        found[rvtools.NAME] = max(found.values(), default=2)
+        found[rvtools.NAME] = Match.CERTAIN
 
     assert [of_name for of_name, match in found.items() if match == max(found.values())] == [name]
 
@@ -149,3 +150,10 @@ def test_a_refused_sample_leaves_no_part_of_itself() -> None:
 
     assert table.select("device", "end_s", "iops").rows() == [("a", 1.0, 3.0), ("b", 3.0, 7.0)]
     assert table.columns == ["host", "device", "layer", *NUMBERS]
+
+
+def test_a_name_has_nothing_that_cannot_be_shown() -> None:
+    rows = SampleRows("made")
+    rows.add("h\n\x1b[2J", "\ud800a ", Layer.DISK, Sample(1.0, 1.0))
+
+    assert rows.table().select("host", "device").rows() == [("h??[2J", "?a")]

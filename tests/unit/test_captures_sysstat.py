@@ -263,6 +263,56 @@ def test_german_sar_has_two_sections_of_one_day(tmp_path: Path) -> None:
     assert len(capture.table) == 3
 
 
+SAR_LIVE = """\
+Linux 6.1.0 (a) \t{date} \t_x86_64_\t(2 CPU)
+
+{0}          tps      rtps      wtps      dtps   bread/s   bwrtn/s   bdscd/s
+{1}         9.00      4.00      5.00      0.00     80.00    320.00      0.00
+
+{0}          DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util
+{1}          sda      9.00     40.00    160.00      0.00     16.00      0.05      4.00      2.50
+
+{0}    kbswpfree kbswpused  %swpused  kbswpcad   %swpcad   a b c d
+{1}            1         2      3.00         4      5.00   6 7 8 9
+
+{1}          tps      rtps      wtps      dtps   bread/s   bwrtn/s   bdscd/s
+{2}         9.00      4.00      5.00      0.00     80.00    320.00      0.00
+
+{1}          DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util
+{2}          sda      9.00     40.00    160.00      0.00     16.00      0.05      4.00      2.50
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("date", "times", "begin"),
+    [
+        ("11/28/26", ("23:59:40", "23:59:50", "00:00:00"), "2026-11-28T22:59:40"),
+        ("10/25/26", ("02:59:40", "02:59:50", "02:00:00"), "2026-10-25T00:59:40"),
+    ],
+)
+def test_sections_in_turn_have_the_same_times(date: str, times: tuple[str, ...], begin: str, tmp_path: Path) -> None:
+    text = SAR_LIVE.format(*times, date=date)
+
+    capture = capture_of(tmp_path, text, Asked(timezone="Europe/Berlin"))
+
+    first_s = seconds_of(f"{begin}+00:00")
+    for device in ("all", "sda"):
+        table = capture.table.filter(pl.col("device") == device)
+        assert table["end_s"].to_list() == [first_s + 10, first_s + 20]
+        assert table["seconds"].to_list() == [10.0, 10.0]
+    assert len(capture.table) == 4
+    assert not any("go back" in note for note in capture.notes)
+
+
+def test_a_damaged_row_is_left_out_alone(tmp_path: Path) -> None:
+    capture = capture_of(
+        tmp_path, SAR_12_HOURS.replace("11:55:01 PM       vda     10.00", "11:55:01 PM       vda     1x.00")
+    )
+
+    assert capture.table["iops"].to_list() == [20.0, 30.0, 5.0]
+
+
 @pytest.mark.parametrize("average", ["Moyenne :", "Média:", "平均時間:", "Среднее:"])
 def test_averages_of_any_language_are_no_samples(average: str, tmp_path: Path) -> None:
     text = SAR_GERMAN.replace("Durchschn.:", average)
@@ -324,6 +374,14 @@ def test_a_date_against_the_order_that_was_assumed_is_refused(tmp_path: Path) ->
 
     with pytest.raises(InputError, match="another order"):
         capture_of(tmp_path, text)
+
+
+def test_times_that_go_back_without_a_zone_are_noted(tmp_path: Path) -> None:
+    text = (RECORDED / "iostat-de.txt").read_text().replace("28.11.2026 21:06:22", "28.11.2026 20:06:22")
+
+    capture = capture_of(tmp_path, text)
+
+    assert any("--timezone" in note and "go back" in note for note in capture.notes)
 
 
 def test_vmstat_has_kibibytes_and_the_zone_of_its_head(tmp_path: Path) -> None:

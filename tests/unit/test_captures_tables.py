@@ -53,6 +53,13 @@ def test_a_table_by_its_columns(tmp_path: Path) -> None:
     assert any("wrong number" in note for note in capture.notes)
 
 
+def test_a_table_with_the_newest_row_first_is_refused(tmp_path: Path) -> None:
+    title, head, *rows = ARRAY.splitlines()
+
+    with pytest.raises(InputError, match=r"left out: 2; sort the table by time"):
+        capture_of(tmp_path, "\n".join([title, head, *reversed(rows)]), Asked(columns=parse_columns(COLUMNS)))
+
+
 def test_an_interval_of_the_user_keeps_the_first_row(tmp_path: Path) -> None:
     table = capture_of(tmp_path, ARRAY, Asked(columns=parse_columns(COLUMNS), interval_s=300.0)).table
 
@@ -141,7 +148,6 @@ def test_rvtools_has_an_inventory_and_no_sample(tmp_path: Path) -> None:
     for data in (
         RVTOOLS,
         RVTOOLS.replace(",", ";").replace('"102;400"', "102.400").replace('"51;200"', "51200"),
-        workbook(),
     ):
         capture = capture_of(tmp_path, data)
 

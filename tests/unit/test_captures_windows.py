@@ -137,6 +137,14 @@ def test_the_clock_changes_while_the_head_has_one_bias(
         assert capture_of(tmp_path, text, asked).table["end_s"].to_list()[-3:] == expected
 
 
+def test_a_gap_of_an_hour_by_day_is_a_gap(tmp_path: Path) -> None:
+    counters = [r"\\W\PhysicalDisk(0 C:)\Disk Reads/sec"]
+    times = ("10:00:00", "10:00:10", "11:00:20")
+    text = table("(PDH-CSV 4.0) (W. Europe)(-60)", counters, *((f"11/28/2026 {time}.000", "1") for time in times))
+
+    assert capture_of(tmp_path, text).table["seconds"].to_list() == [10.0, 3610.0]
+
+
 # -- esxtop ------------------------------------------------------------------------------------------------------------
 
 

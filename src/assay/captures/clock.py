@@ -105,6 +105,8 @@ class Clock:
         if found_s < self._last_s <= again_s:
             self._note(f"the clock was set back on {moment:%Y-%m-%d}: the hour that came twice is read as two hours")
             found_s = again_s
+        elif found_s < self._last_s:
+            self._note("times go back within the file; if the clock was set back, write its zone (--timezone)")
         self._last_s = max(self._last_s, found_s)
         return found_s
 

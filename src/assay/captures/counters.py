@@ -1,6 +1,6 @@
 """Turn counters, which only ever grow, into rates.
 
-A counter that is smaller than before was set to 0 in between, and nobody knows at which value: that interval is left out.
+A counter that is smaller than before was reset to 0 at an unknown value: that interval is left out.
 Where a sample is missing, the difference over the gap is the mean of the longer interval.
 """
 
@@ -79,7 +79,7 @@ class CounterRates:
     def close(self) -> None:
         """Note what was left out or assumed."""
         if self._resets:
-            self.rows.note(f"intervals in which a counter was set back are left out: {self._resets}")
+            self.rows.note(f"intervals with a counter reset are left out: {self._resets}")
         if self._gaps:
             self.rows.note(
                 f"samples are missing, and the intervals around them are means of a longer time: {self._gaps}"

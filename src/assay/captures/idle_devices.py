@@ -10,7 +10,7 @@ _OF_REQUESTS = (
 
 
 class IdleDevices:
-    """Knows the reports of a run, and in which of them each device was."""
+    """Keeps the reports of a run, and the devices of each."""
 
     def __init__(self, rows: SampleRows) -> None:
         """Add what is filled in to `rows`."""
@@ -33,7 +33,7 @@ class IdleDevices:
         self._seen[key] = number, names
 
     def spoil_report(self) -> None:
-        """Fill in nothing for this report: a line of it cannot be read, and nobody knows of which device it is."""
+        """Fill in nothing for this report: it has a line that cannot be read, of an unknown device."""
         self._spoilt.add(len(self._reports) - 1)
 
     def end_report(self) -> None:

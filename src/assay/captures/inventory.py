@@ -1,4 +1,4 @@
-"""What a virtual environment has, where nobody recorded what it does."""
+"""Describe the size of a virtual environment without samples."""
 
 from dataclasses import dataclass
 

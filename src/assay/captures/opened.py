@@ -11,7 +11,7 @@ import os
 import stat
 import subprocess
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +62,7 @@ def open_lines(path: str, note: Note) -> Iterator[Iterator[str]]:
         try:
             file = stack.enter_context(_regular(path))
             data = stack.enter_context(_unpacked(file, path, note))
-            yield _lines(data, path, note)
+            yield stack.enter_context(contextlib.closing(_lines(data, path, note)))
         except FileNotFoundError:
             raise InputError(f"there is no file '{path}'") from None
         except (OSError, zlib.error) as error:
@@ -142,7 +142,7 @@ def _check_end(process: subprocess.Popen[bytes], path: str, note: Note) -> None:
     note("the file is cut off: its compressed data has no end")
 
 
-def _lines(data: Unpacked, path: str, note: Note) -> Iterator[str]:
+def _lines(data: Unpacked, path: str, note: Note) -> Generator[str]:
     read = 0
     text = None
     try:
@@ -164,5 +164,5 @@ def _lines(data: Unpacked, path: str, note: Note) -> Iterator[str]:
 
 
 def name_of(path: str) -> str:
-    """Name a file without its folder and the end that says how it is compressed."""
+    """Name a file without its folder and the suffix of its compression."""
     return Path(path).name.removesuffix(".gz").removesuffix(".zst")

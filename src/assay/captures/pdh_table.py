@@ -19,6 +19,9 @@ _HEAD = re.compile(r'"?\(PDH-CSV [0-9.]{1,8}\) \(([^"]{0,80}?)\)\((-?\d{1,4})\)'
 _PATH = re.compile(r"\\\\([^\\]+)\\([^\\(]+)(?:\((.*)\))?\\([^\\]+)")
 _ZONES_OF_UTC: Final = frozenset({"UTC", "GMT", "Coordinated Universal Time"})
 _HOUR_S: Final = 3600.0
+_HOUR_AT: Final = slice(11, 13)
+_LAST_HOUR: Final = 4
+"""Clocks are changed at night."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class PdhRows:
     def take(self, line: str) -> None:
         """Take a line below the head."""
         if not line[:2].strip('"').isdigit():
-            return  # what typeperf says at its end
+            return  # the last lines of typeperf are messages
         cells = _cells_of(line)
         if len(cells) != self._cells:
             self.unread += 1
@@ -101,7 +104,7 @@ class PdhRows:
         before_s, self._before_s = self._before_s, end_s
         if before_s is None:
             if any(cells[wanted.column].strip() for of_device in self._devices.values() for wanted in of_device):
-                self._rows.note("the first row, of an interval that nobody knows, is left out")
+                self._rows.note("the first row is left out: its interval is unknown")
             return
         self._usual_s = end_s - before_s
         for device, of_device in self._devices.items():
@@ -133,7 +136,8 @@ class PdhRows:
     def _end_s(self, text: str) -> float:
         """Read a time; the head has the zone's distance from UTC as it was at first, and clocks change twice a year."""
         end_s = self._clock.read(text) + self._shift_s
-        if self._may_change and self._before_s is not None and self._usual_s > 0:
+        is_night = text[_HOUR_AT].isdigit() and int(text[_HOUR_AT]) <= _LAST_HOUR
+        if self._may_change and is_night and self._before_s is not None and self._usual_s > 0:
             after_s = end_s - self._before_s
             most_s = 2 * self._usual_s
             change_s = 0.0

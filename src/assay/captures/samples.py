@@ -18,6 +18,7 @@ from assay.errors import InputError
 MOST_ROWS: Final = 10_000_000
 """A week of 150 devices, every ten seconds."""
 MOST_DEVICES: Final = 50_000
+MOST_NOTES: Final = 50
 MOST_NAME: Final = 256
 """Characters of the name of a host or device."""
 
@@ -102,8 +103,9 @@ class SampleRows:
         return len(self._of_row)
 
     def note(self, text: str) -> None:
-        """Keep a sentence for the user."""
-        self.notes[text] = None
+        """Keep a sentence for the user, but no more than anybody reads."""
+        if len(self.notes) < MOST_NOTES:
+            self.notes[text] = None
 
     def add(self, host: str, device: str, layer: Layer, sample: Sample) -> None:
         """Add a row; `host` is what the file says, empty where it says nothing.
@@ -131,9 +133,15 @@ class SampleRows:
         """Give the rows in order of time: columns `host`, `device`, `layer` and those of `NUMBERS`."""
         numbers = {name: pl.Series(np.frombuffer(column)).fill_nan(None) for name, column in self._columns.items()}
         place = np.frombuffer(self._of_row, dtype=np.int64)
-        names = pl.DataFrame([*self._names], schema=["host", "device", "layer"], orient="row")
+        plain = [(_plain_name(host), _plain_name(device), layer) for host, device, layer in self._names]
+        names = pl.DataFrame(plain, schema=["host", "device", "layer"], orient="row")
         table = pl.DataFrame(numbers).hstack(names[place] if len(place) else names.clear())
         return table.select("host", "device", "layer", *NUMBERS).sort("end_s", "host", "device")
+
+
+def _plain_name(name: str) -> str:
+    """Give a name without what no terminal and no file of text can show."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name).strip()
 
 
 def _checked(name: str, value: float | None) -> float:

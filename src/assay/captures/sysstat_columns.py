@@ -49,8 +49,7 @@ IO_FIELDS: Final[Fields] = {
 """Of `sar -b`, which has all devices in one; a block has 512 bytes. `tps` is not read: it counts discards, too."""
 _DISCARDS: Final = frozenset({"dkB/s", "dMB/s", "kB_dscd/s", "MB_dscd/s", "dkB"})
 DISCARDS_COUNTED: Final = (
-    "some devices had discards, which sysstat counts as requests where it does not tell reads from writes: their IOPS are"
-    " too high (record iostat -x or sar -b)"
+    "sysstat counts discards as requests in tps: the IOPS of some devices are too high (record iostat -x or sar -b)"
 )
 ALL_DEVICES: Final = "all"
 

@@ -44,7 +44,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Table:
-    """Reads row by row, and knows the time before of each device."""
+    """Reads row by row, and keeps the time before of each device."""
 
     def __init__(self, head: Sequence[str], delimiter: str, asked: Asked, rows: SampleRows) -> None:
         self._asked = asked
@@ -55,6 +55,7 @@ class _Table:
         self._clocks: dict[tuple[str, str], Clock] = {}
         self._before: dict[tuple[str, str], float] = {}
         self._without_interval = 0
+        self._backwards = 0
         self._unread = 0
         doubled = [column.header for column in asked.columns.values() if head.count(column.header) > 1]
         if doubled:
@@ -74,6 +75,11 @@ class _Table:
                 "the first row of each device is left out, because its interval is unknown (--interval):"
                 f" {self._without_interval}"
             )
+        if self._backwards:
+            self._rows.note(
+                "rows whose time is not after that of the row before are left out:"
+                f" {self._backwards}; sort the table by time"
+            )
         if self._unread:
             self._rows.note(f"rows that are cut off, or have no time or a wrong number, are left out: {self._unread}")
 
@@ -92,6 +98,9 @@ class _Table:
                 setattr(sample, column.field, self._number(text) * column.unit)
         if not sample.seconds and before_s is None:
             self._without_interval += 1
+            return
+        if sample.seconds <= 0:
+            self._backwards += 1
             return
         layer = Layer.SYSTEM if DEVICE not in columns else Layer.DISK
         self._rows.add(host, device, layer, sample)

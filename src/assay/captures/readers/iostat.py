@@ -42,7 +42,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Reports:
-    """Reads line by line, and knows the report that it is in."""
+    """Reads line by line, and keeps the report of the line."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self._rows = rows

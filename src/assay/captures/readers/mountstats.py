@@ -1,7 +1,7 @@
 """/proc/self/mountstats of Linux: what NFS mounts did, once or several times in a file.
 
 The kernel counts since a file system was mounted, `age` seconds ago. Two snapshots give the interval between them; one alone
-gives the mean since the mount. A line with a date, or with seconds since 1970, may stand before a snapshot and gives its
+gives the mean since the mount. A line with a date, or with seconds since 1970, may come before a snapshot and gives its
 time; else the age of the mounts does.
 """
 

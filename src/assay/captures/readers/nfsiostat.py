@@ -37,7 +37,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Reports:
-    """Reads line by line, and knows the mount that it is at."""
+    """Reads line by line, and keeps the mount of the line."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self._rows = rows

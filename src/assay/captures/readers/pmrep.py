@@ -60,7 +60,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Rows:
-    """Reads row by row, and knows the time before."""
+    """Reads row by row, and keeps the time of the row before."""
 
     def __init__(self, head: str, delimiter: str, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0
@@ -88,7 +88,7 @@ class _Rows:
         before_s, self._before_s = self._before_s, end_s
         if before_s is None:
             if any(cells[number].strip() for number in self._columns):
-                self._rows.note("the first row, of an interval that nobody knows, is left out")
+                self._rows.note("the first row is left out: its interval is unknown")
             return
         of_devices: dict[tuple[str, Layer], dict[str, float]] = {}
         for number, (device, layer, metric) in self._columns.items():

@@ -1,11 +1,11 @@
 """Prometheus: answers of `/api/v1/query_range` with the counters of disks that node_exporter has.
 
-Series are joined by their instance and device. An answer for each counter can stand one after another in a file, or in a
-list.
+Series are joined by their instance and device. Answers of a counter each, or of a time each, can follow one another
+in a file, in a list, or in files of their own.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -62,15 +62,25 @@ def recognise(head: Sequence[str]) -> Match | None:
 def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
     """Add the rates between the points of all series."""
     del asked
+    read_joined([lines], rows)
+
+
+def read_joined(files: Iterable[Iterable[str]], rows: SampleRows) -> None:
+    """Add the rates between the points of all series of several files: of a counter each, or of a time each.
+
+    Raises:
+        ValueError: One has no series of counters.
+    """
     devices: dict[tuple[str, str], _Points] = {}
     try:
-        for answer in _answers(text_of(lines, rows.source)):
-            if answer.status != "success":
-                raise ValueError(f"the query failed: {answer.error[:100] or 'it has no status'}")
-            if answer.data.result_type != "matrix":
-                raise ValueError("it is no answer of query_range, which has a series of values (resultType matrix)")
-            for series in msgspec.json.decode(answer.data.result, type=list[_Series]):
-                _keep(series, devices, rows)
+        for lines in files:
+            for answer in _answers(text_of(lines, rows.source)):
+                if answer.status != "success":
+                    raise ValueError(f"the query failed: {answer.error[:100] or 'it has no status'}")
+                if answer.data.result_type != "matrix":
+                    raise ValueError("it is no answer of query_range, which has a series of values (resultType matrix)")
+                for series in msgspec.json.decode(answer.data.result, type=list[_Series]):
+                    _keep(series, devices, rows)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
     found = CounterRates(rows)
@@ -96,10 +106,10 @@ def _keep(series: _Series, devices: dict[tuple[str, str], _Points], rows: Sample
         rows.note(f"series that are no counters of disks are left out, such as {name[:80]}")
         return
     points = devices.setdefault((series.metric.get("instance", ""), device), {})
-    if count in points:
-        rows.note(f"{name} of {device} is there twice (two jobs?): the first is read")
-        return
-    points[count] = _points_of(series.values)
+    found = _points_of(series.values)
+    before = points.setdefault(count, found)
+    if any(before.setdefault(time_s, value) != value for time_s, value in found.items()):
+        rows.note(f"{name} of {device} has two values at a time (two jobs?): the first is read")
 
 
 def _points_of(raw: msgspec.Raw) -> dict[float, float]:

@@ -35,7 +35,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Table:
-    """Reads line by line, and knows the columns of the activity."""
+    """Reads line by line, and keeps the columns of the activity."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0

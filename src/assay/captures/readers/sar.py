@@ -12,6 +12,7 @@ from typing import Final
 
 from assay.captures.asked import Asked, DateOrder
 from assay.captures.clock import Clock, parse_time
+from assay.captures.decimal_text import parse_number
 from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
@@ -58,7 +59,7 @@ def _kind_of(words: Sequence[str]) -> Layer | None:
 
 
 class _Sections:
-    """Reads line by line, and knows the day, the section and the time before."""
+    """Reads line by line, and keeps the day, the section and the time before."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0
@@ -72,6 +73,7 @@ class _Sections:
         self._is_over = False
         self._kind: Layer | None = None
         self._text = ""
+        self._recent: dict[str, float] = {}
         self._interval = (0.0, 0.0)
 
     def take(self, line: str) -> None:
@@ -81,15 +83,19 @@ class _Sections:
             self._end_series()
         elif (row := _ROW.match(line)) is not None:
             self._take_row(row[1] + (row[2] or ""), row[3].split())
-        elif line.strip() and self._columns:  # the line of averages
-            self._columns, self._is_over = [], True
+        else:
+            # A blank line is before every line of columns; any other without a time is of averages.
+            self._is_over |= bool(line.strip() and self._columns)
+            self._columns = []
 
     def _end_series(self) -> None:
         self._columns, self._kind, self._day, self._last, self._is_over = [], None, None, None, False
+        self._recent.clear()
         self._clock.restart()
 
     def _take_row(self, time: str, words: list[str]) -> None:
         if "RESTART" in words[:3]:
+            self._recent.clear()
             if self._kind is not None:
                 self._rows.note("the machine was restarted: there is no sample across it")
             self._columns, self._text, self._is_over = [], "", False
@@ -97,22 +103,29 @@ class _Sections:
         try:
             if (kind := _kind_of(words)) is not None:
                 self._begin(kind, time, words)
-            elif self._columns and len(words) == len(self._columns):
+            elif self._columns and _has_number(words):
                 self._take_values(time, words)
-            elif self._columns:
-                self._columns = []
-                self.unread += 1
+            else:
+                self._columns = []  # those of another section
         except ValueError:
             self.unread += 1
 
     def _begin(self, kind: Layer, time: str, columns: list[str]) -> None:
-        if kind is not self._kind or self._is_over:
+        if self._is_over:
             self._end_series()
         self._kind, self._columns, self._text = kind, columns, time
         end_s = self._moment_s(time)
         self._interval = (end_s, 0.0)
 
     def _moment_s(self, text: str) -> float:
+        """Give the time of a line; several sections in turn have that of a sample, and of the one before, more than once."""
+        if text not in self._recent:
+            if len(self._recent) > 1:
+                del self._recent[next(iter(self._recent))]
+            self._recent[text] = self._new_moment_s(text)
+        return self._recent[text]
+
+    def _new_moment_s(self, text: str) -> float:
         if text[-1] in "Mm.":
             self._clock.assume(DateOrder.MONTH_FIRST, is_sure=False)
         time = parse_time(text)
@@ -140,6 +153,17 @@ class _Sections:
         if is_vague(device):
             self._rows.note(f"{device} is taken for a disk: sar -d -p prints names")
         self._rows.add(self._host, device, layer_of(device), sample)
+
+
+def _has_number(words: Sequence[str]) -> bool:
+    """Whether a row has values, and is not the columns of another section."""
+    for word in words:
+        try:
+            parse_number(word)
+        except ValueError:
+            continue
+        return True
+    return False
 
 
 def _second_of(time: dt.time) -> int:

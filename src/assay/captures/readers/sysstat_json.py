@@ -79,7 +79,7 @@ class _Host:
         """Give the interval of a record of sar."""
         if "date" not in time:
             return None
-        is_utc = time.get("utc") in {1, "1"}
+        is_utc = str(time.get("utc")) in {"1", "True"}
         end_s = self._clock.read(f"{time['date']} {time.get('time')}{' UTC' if is_utc else ''}")
         return end_s, _number(time.get("interval"))
 

@@ -16,7 +16,7 @@ from assay.captures.samples import Layer, Sample, SampleRows
 from assay.captures.sysstat_columns import ALL_DEVICES, KIB
 
 NAME: Final = "vmstat"
-_COLUMNS = re.compile(r"\s*r\s+b\s+.*\bbi\s+bo\b")
+_COLUMNS = re.compile(r"\s*r\s+b\s+(?:\S+\s+)*bi\s+bo\s")
 _TIME_WORDS: Final = 2
 
 
@@ -37,7 +37,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Lines:
-    """Reads line by line, and knows the time before."""
+    """Reads line by line, and keeps the time of the line before."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0

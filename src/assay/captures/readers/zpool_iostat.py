@@ -48,7 +48,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
 
 
 class _Reports:
-    """Reads line by line, and knows the report and the pool that it is in."""
+    """Reads line by line, and keeps the report and the pool of the line."""
 
     def __init__(self, asked: Asked, rows: SampleRows) -> None:
         self.unread = 0
