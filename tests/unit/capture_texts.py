@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from assay.captures.asked import Asked
-from assay.captures.reading import Capture, read_captures
+from assay.captures.capture_files import Capture, read_captures
+from assay.captures.stated_facts import Asked
 
 IOSTAT: Final = """\
 Linux 6.12.48 (node7) \t11/28/26 \t_x86_64_\t(2 CPU)

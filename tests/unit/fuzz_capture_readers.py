@@ -4,11 +4,11 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.captures.asked import Asked
+from assay.captures.capture_files import read_captures
 from assay.captures.column_map import parse_columns
 from assay.captures.readers import READERS as FORMATS
 from assay.captures.readers import rvtools
-from assay.captures.reading import read_captures
+from assay.captures.stated_facts import Asked
 from fuzzing.reader import Reader
 from unit.capture_texts import TEXTS, WORKBOOK_SHEET, WORKBOOK_TEXTS, workbook_of
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.captures.asked import Asked
+from assay.captures.capture_files import read_captures
 from assay.captures.counters import Count, CounterRates
-from assay.captures.reading import read_captures
 from assay.captures.samples import Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.errors import InputError
 from unit.capture_texts import (
     MOUNTSTATS,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.captures.asked import Asked
+from assay.captures.capture_files import HEAD_LINES, read_captures
 from assay.captures.match import Match
 from assay.captures.opened import open_lines
 from assay.captures.readers import READERS, rvtools
-from assay.captures.reading import HEAD_LINES, read_captures
-from assay.captures.samples import NUMBERS, Layer, Sample, SampleRows
+from assay.captures.samples import NUMBERS, DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.errors import InputError
 from unit.capture_texts import IOSTAT, PERFMON, SADF, TEXTS, capture_of
 
@@ -140,11 +140,15 @@ def test_lines_of_any_end_have_none(tmp_path: Path) -> None:
 
 def test_a_refused_sample_leaves_no_part_of_itself() -> None:
     rows = SampleRows("made")
-    rows.add("h", "a", Layer.DISK, Sample(1.0, 1.0, read_iops=1.0, write_iops=2.0))
-    for wrong in (Sample(2.0, 1.0, utilisation=-1.0), Sample(2.0, 0.0), Sample(2.0, 1.0, iops=float("inf"))):
+    rows.add("h", "a", Layer.DISK, DeviceSample(1.0, 1.0, read_iops=1.0, write_iops=2.0))
+    for wrong in (
+        DeviceSample(2.0, 1.0, utilisation=-1.0),
+        DeviceSample(2.0, 0.0),
+        DeviceSample(2.0, 1.0, iops=float("inf")),
+    ):
         with pytest.raises(ValueError, match=r"is|length"):
             rows.add("h", "a", Layer.DISK, wrong)
-    rows.add("h", "b", Layer.DISK, Sample(3.0, 1.0, iops=7.0))
+    rows.add("h", "b", Layer.DISK, DeviceSample(3.0, 1.0, iops=7.0))
 
     table = rows.table()
 
@@ -154,6 +158,6 @@ def test_a_refused_sample_leaves_no_part_of_itself() -> None:
 
 def test_a_name_has_nothing_that_cannot_be_shown() -> None:
     rows = SampleRows("made")
-    rows.add("h\n\x1b[2J", "\ud800a ", Layer.DISK, Sample(1.0, 1.0))
+    rows.add("h\n\x1b[2J", "\ud800a ", Layer.DISK, DeviceSample(1.0, 1.0))
 
     assert rows.table().select("host", "device").rows() == [("h??[2J", "?a")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.captures.asked import Asked
-from assay.captures.reading import read_captures
-from assay.captures.recording import DISKSTATS, read_counters, record, samples_between
+from assay.captures.capture_files import read_captures
+from assay.captures.disk_recording import DISKSTATS, read_counters, record, samples_between
+from assay.captures.stated_facts import Asked
 
 BEFORE = """   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
    8       0 sda 1000 5 80000 2000 500 7 4000 1500 3 1800 3500 0 0 0 0 0 0

@@ -4,10 +4,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.captures.asked import Asked, DateOrder
+from assay.captures.capture_files import read_captures
 from assay.captures.linux_devices import is_vague, layer_of
-from assay.captures.reading import read_captures
 from assay.captures.samples import NUMBERS, Layer
+from assay.captures.stated_facts import Asked, DateOrder
 from assay.errors import InputError
 from unit.capture_texts import (
     IOSTAT,

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.captures import workbook_cells
-from assay.captures.asked import Asked
 from assay.captures.column_map import parse_columns
 from assay.captures.inventory import Inventory
 from assay.captures.samples import Layer
+from assay.captures.stated_facts import Asked
 from assay.errors import InputError
 from unit.capture_texts import (
     ESXTOP,

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.captures.asked import Asked
 from assay.captures.gathered import GatheredLoad, gather
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
 from assay.captures.selection import select
+from assay.captures.stated_facts import Asked
 from assay.captures.total import add_up
 from assay.errors import InputError
 from assay.sizing.policy import Policy
@@ -18,15 +18,17 @@ from assay.sizing.size_answer import load_of
 DISK = Layer.DISK
 
 
-def table(*rows: tuple[str, str, Layer, Sample]) -> pl.DataFrame:
+def table(*rows: tuple[str, str, Layer, DeviceSample]) -> pl.DataFrame:
     made = SampleRows("x")
     for host, device, layer, sample in rows:
         made.add(host, device, layer, sample)
     return made.table()
 
 
-def sample(end_s: float, seconds: float, reads: float, writes: float = 0.0, latency_s: float | None = None) -> Sample:
-    return Sample(
+def sample(
+    end_s: float, seconds: float, reads: float, writes: float = 0.0, latency_s: float | None = None
+) -> DeviceSample:
+    return DeviceSample(
         end_s, seconds, read_iops=reads, write_iops=writes, read_latency_s=latency_s, write_latency_s=latency_s
     )
 
@@ -87,7 +89,8 @@ def test_latencies_are_averaged_over_requests() -> None:
 def test_what_one_device_lacks_is_not_known_of_all() -> None:
     total = add_up(
         table(
-            ("a", "sda", DISK, sample(10, 10, 300, 100)), ("a", "sdb", DISK, Sample(10, 10, iops=50, bytes_per_s=1e6))
+            ("a", "sda", DISK, sample(10, 10, 300, 100)),
+            ("a", "sdb", DISK, DeviceSample(10, 10, iops=50, bytes_per_s=1e6)),
         )
     )
 
@@ -167,7 +170,9 @@ def test_the_share_of_writes_is_the_host_s_where_its_disks_have_none(tmp_path: P
 
 
 def test_without_a_share_of_writes_nothing_is_sized() -> None:
-    total = add_up(table(("a", "sda", DISK, Sample(10, 10, iops=50)), ("a", "sda", DISK, Sample(20, 10, iops=50))))
+    total = add_up(
+        table(("a", "sda", DISK, DeviceSample(10, 10, iops=50)), ("a", "sda", DISK, DeviceSample(20, 10, iops=50)))
+    )
 
     with pytest.raises(InputError, match="--writes"):
         load_of(GatheredLoad(total, None, ()), Policy.STEADY, 300.0, write_share=None, latency_s=20e-3, disks_now=None)

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.captures.asked import Asked
 from assay.captures.readers import esxtop
 from assay.captures.samples import SampleRows
+from assay.captures.stated_facts import Asked
 from assay.errors import InputError
 from unit.capture_texts import ESXTOP, PERFMON, PERFMON_GERMAN, capture_of, row_of, seconds_of
 from unit.test_captures_sysstat import WORK

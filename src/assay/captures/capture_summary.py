@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.arrays import FloatArray
+from assay.captures.capture_files import Capture
 from assay.captures.inventory import Inventory
-from assay.captures.reading import Capture
 from assay.captures.selection import Selection, select
 from assay.outward import json_text
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from assay.captures.asked import Asked, DateOrder
+from assay.captures.stated_facts import Asked, DateOrder
 from assay.errors import InputError
 from assay.time_zone import UTC_NAME, in_utc, zone_of
 

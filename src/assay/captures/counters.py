@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
 
 
 class Count(StrEnum):
@@ -92,7 +92,7 @@ class CounterRates:
             )
 
 
-def rates(grown: Mapping[Count, float], end_s: float, seconds: float) -> Sample:
+def rates(grown: Mapping[Count, float], end_s: float, seconds: float) -> DeviceSample:
     """Give a sample by how much counters have grown in an interval."""
 
     def rate(count: Count) -> float | None:
@@ -101,7 +101,7 @@ def rates(grown: Mapping[Count, float], end_s: float, seconds: float) -> Sample:
     def mean(time: Count, number: Count) -> float | None:
         return grown[time] / grown[number] if time in grown and grown.get(number) else None
 
-    return Sample(
+    return DeviceSample(
         end_s,
         seconds,
         read_iops=rate(Count.READS),

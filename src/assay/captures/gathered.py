@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.captures.asked import Asked
-from assay.captures.reading import read_captures
+from assay.captures.capture_files import read_captures
 from assay.captures.samples import Layer
 from assay.captures.selection import select
+from assay.captures.stated_facts import Asked
 from assay.captures.total import TotalLoad, add_up
 from assay.errors import InputError
 

@@ -1,6 +1,6 @@
 """Fill in devices that a program leaves out of a report while they are idle."""
 
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
 
 _OF_REQUESTS = (
     *("iops", "read_iops", "write_iops", "bytes_per_s", "read_bytes_per_s", "write_bytes_per_s"),
@@ -24,7 +24,7 @@ class IdleDevices:
         """Begin a report of an interval."""
         self._reports.append((end_s, seconds))
 
-    def take(self, host: str, device: str, layer: Layer, sample: Sample) -> None:
+    def take(self, host: str, device: str, layer: Layer, sample: DeviceSample) -> None:
         """Take a device of the report; it was idle since the report that it was in before."""
         key, number = (host, device, layer), len(self._reports)
         last, names = self._seen.get(key, (0, ()))
@@ -53,7 +53,7 @@ class IdleDevices:
         for number in numbers:
             end_s, seconds = self._reports[number]
             if seconds > 0 and number not in self._spoilt:
-                self._rows.add(*key, Sample(end_s, seconds, **dict.fromkeys(names, 0.0)))
+                self._rows.add(*key, DeviceSample(end_s, seconds, **dict.fromkeys(names, 0.0)))
                 self._rows.note(
                     "devices that a report leaves out (iostat -z) are taken to have been idle: samples of 0 are added"
                 )

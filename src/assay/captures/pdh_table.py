@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assay.captures.asked import Asked, DateOrder
 from assay.captures.clock import Clock
 from assay.captures.decimal_text import parse_number
 from assay.captures.opened import whole_lines
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked, DateOrder
 
 _HEAD = re.compile(r'"?\(PDH-CSV [0-9.]{1,8}\) \(([^"]{0,80}?)\)\((-?\d{1,4})\)')
 _PATH = re.compile(r"\\\\([^\\]+)\\([^\\(]+)(?:\((.*)\))?\\([^\\]+)")
@@ -108,9 +108,9 @@ class PdhRows:
             return
         self._usual_s = end_s - before_s
         for device, of_device in self._devices.items():
-            self._add(device, Sample(end_s, end_s - before_s), of_device, cells)
+            self._add(device, DeviceSample(end_s, end_s - before_s), of_device, cells)
 
-    def _add(self, device: Device, sample: Sample, wanted: Iterable[WantedCounter], cells: Sequence[str]) -> None:
+    def _add(self, device: Device, sample: DeviceSample, wanted: Iterable[WantedCounter], cells: Sequence[str]) -> None:
         has_any = False
         for one in wanted:
             text = cells[one.column].strip()

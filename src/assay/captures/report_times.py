@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.samples import SampleRows
+from assay.captures.stated_facts import Asked
 
 DEFAULT_INTERVAL_S: Final = 1.0
 

@@ -61,7 +61,7 @@ NUMBERS: Final = (
 
 
 @dataclass(slots=True)
-class Sample:
+class DeviceSample:
     """One interval of a device; None: the format does not have it."""
 
     end_s: float
@@ -107,7 +107,7 @@ class SampleRows:
         if len(self.notes) < MOST_NOTES:
             self.notes[text] = None
 
-    def add(self, host: str, device: str, layer: Layer, sample: Sample) -> None:
+    def add(self, host: str, device: str, layer: Layer, sample: DeviceSample) -> None:
         """Add a row; `host` is what the file says, empty where it says nothing.
 
         Raises:
@@ -153,7 +153,7 @@ def _checked(name: str, value: float | None) -> float:
     return value
 
 
-def _complete(sample: Sample) -> None:
+def _complete(sample: DeviceSample) -> None:
     """Compute totals and the latency of all requests from their parts.
 
     Programs print a latency of 0 where there was no request: that is no latency.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assay.captures.decimal_text import parse_number
-from assay.captures.samples import Sample
+from assay.captures.samples import DeviceSample
 
 HEAD = re.compile(r"Linux \S{1,256} \(([^)]{1,256})\)\s+([^\s(]\S*)(?:\s|$)")
 """First line of a text: the kernel, the host and the date."""
@@ -61,7 +61,7 @@ def counts_discards(columns: Sequence[str], values: Sequence[str]) -> bool:
     return any(parse_number(value) > 0 for column, value in zip(columns, values, strict=False) if column in _DISCARDS)
 
 
-def fill(sample: Sample, columns: Sequence[str], values: Sequence[str], fields: Fields) -> Sample:
+def fill(sample: DeviceSample, columns: Sequence[str], values: Sequence[str], fields: Fields) -> DeviceSample:
     """Take what is known of a row into a sample.
 
     Raises:

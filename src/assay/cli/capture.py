@@ -54,8 +54,8 @@ def capture(
     if output is not None and output.suffix not in {".csv", ".parquet"}:
         raise InputError(f"--output {output}: write a name that ends with .csv or .parquet")
     asked = capture_options.asked_of(timezone, date_order, begin, interval, host, columns)
+    from assay.captures.capture_files import read_captures
     from assay.captures.capture_summary import summary
-    from assay.captures.reading import read_captures
     from assay.report.capture_table import write_table
 
     captures = read_captures(files, asked, format_)
@@ -79,7 +79,7 @@ def capture(
 def _record(path: Path, interval: str | None, time: str | None, host: str | None) -> None:
     import sys
 
-    from assay.captures.recording import record
+    from assay.captures.disk_recording import record
     from assay.errors import INTERRUPTED, InputError, RunError, reason_of
     from assay.live.progress_line import ProgressLine
     from assay.outputs import output as opened

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from assay.captures.asked import Asked
+    from assay.captures.stated_facts import Asked
 
 Only = Annotated[
     list[str] | None,
@@ -45,8 +45,8 @@ def asked_of(
     columns: str | None,
 ) -> "Asked":
     """Check the options and put them together; raises InputError."""
-    from assay.captures.asked import Asked, DateOrder
     from assay.captures.column_map import parse_columns
+    from assay.captures.stated_facts import Asked, DateOrder
     from assay.errors import InputError
     from assay.time_zone import UTC_NAME, in_utc, zone_name, zone_of
     from assay.units import parse_seconds

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.captures.reading import Capture
+from assay.captures.capture_files import Capture
 from assay.report.output import check_file, write_whole
 
 

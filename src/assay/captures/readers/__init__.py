@@ -14,7 +14,6 @@ skips what it cannot use and notes how often, and it gives no rate that the prog
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.match import Match
 from assay.captures.readers import (
     esxtop,
@@ -32,6 +31,7 @@ from assay.captures.readers import (
     zpool_iostat,
 )
 from assay.captures.samples import SampleRows
+from assay.captures.stated_facts import Asked
 
 Recognise = Callable[[Sequence[str]], Match | None]
 Read = Callable[[Iterator[str], Asked, SampleRows], None]

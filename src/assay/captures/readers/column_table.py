@@ -8,12 +8,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.column_map import DEVICE, HOST, TIME, MappedColumn
 from assay.captures.csv_table import delimiter_of, rows_of
 from assay.captures.decimal_text import parse_number
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import ALL_DEVICES
 from assay.units import format_names
 
@@ -91,7 +91,7 @@ class _Table:
         end_s = self._end_s(key, cells[self._at[TIME]], columns[TIME])
         before_s = self._before.get(key)
         self._before[key] = end_s
-        sample = Sample(end_s, self._asked.interval_s or (end_s - before_s if before_s is not None else 0.0))
+        sample = DeviceSample(end_s, self._asked.interval_s or (end_s - before_s if before_s is not None else 0.0))
         for name, column in columns.items():
             text = cells[self._at[name]]
             if column.field and text:

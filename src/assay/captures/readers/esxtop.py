@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.match import Match
 from assay.captures.pdh_table import Counter, Devices, WantedCounter, is_head, read_pdh
 from assay.captures.samples import Layer, SampleRows
+from assay.captures.stated_facts import Asked
 
 NAME: Final = "esxtop -b"
 _OBJECTS: Final = {

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked, DateOrder
 from assay.captures.idle_devices import IdleDevices
 from assay.captures.linux_devices import layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.report_times import Interval, ReportTimes
-from assay.captures.samples import Sample, SampleRows
+from assay.captures.samples import DeviceSample, SampleRows
+from assay.captures.stated_facts import Asked, DateOrder
 from assay.captures.sysstat_columns import DISCARDS_COUNTED, DISK_FIELDS, HEAD, counts_discards, fill
 
 NAME: Final = "iostat"
@@ -96,7 +96,7 @@ class _Reports:
             self._rows.note("groups of devices (iostat -g) are left out: their devices are read")
             return
         try:
-            sample = fill(Sample(*self._interval), self._columns, values, DISK_FIELDS)
+            sample = fill(DeviceSample(*self._interval), self._columns, values, DISK_FIELDS)
             self._rows.add(self._host, device, layer_of(device), sample)
             if counts_discards(self._columns, values):
                 self._rows.note(DISCARDS_COUNTED)

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.counters import Count, rates
 from assay.captures.decimal_text import parse_number
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.samples import Layer, SampleRows
+from assay.captures.stated_facts import Asked
 
 NAME: Final = "mountstats"
 _DEVICE = re.compile(r"device (\S+) mounted on (\S+) with fstype (\S+)(?: statvers=\S+)?")

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.decimal_text import parse_number
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.report_times import Interval, ReportTimes
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import KIB
 
 NAME: Final = "nfsiostat"
@@ -45,7 +45,7 @@ class _Reports:
         self._interval: Interval | None = None
         self._seen: set[str] = set()
         self._mount = ""
-        self._sample: Sample | None = None
+        self._sample: DeviceSample | None = None
         self._operation = ""
         self._has_time = False
 
@@ -66,7 +66,7 @@ class _Reports:
             self._interval = self._times.next_report()
         self._seen.add(mount)
         self._mount = mount
-        self._sample = Sample(*self._interval) if self._interval is not None else None
+        self._sample = DeviceSample(*self._interval) if self._interval is not None else None
 
     def end_mount(self) -> None:
         """Add the sample of a mount of which both operations were read."""

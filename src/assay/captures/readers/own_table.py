@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.csv_table import rows_of
 from assay.captures.decimal_text import parse_number
 from assay.captures.match import Match
-from assay.captures.samples import NUMBERS, Layer, Sample, SampleRows
+from assay.captures.samples import NUMBERS, DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 
 NAME: Final = "table of assay"
 _HEAD: Final = ["host", "device", "layer", *NUMBERS]
@@ -35,7 +35,7 @@ def read(lines: Iterator[str], asked: Asked, rows: SampleRows) -> None:
             end_s, seconds, *others = values
             if end_s is None or seconds is None:
                 raise ValueError("a row has no time")  # noqa: TRY301 - same
-            rows.add(cells[0], cells[1], layer, Sample(end_s, seconds, *others))
+            rows.add(cells[0], cells[1], layer, DeviceSample(end_s, seconds, *others))
         except ValueError:
             unread += 1
     if unread:

@@ -7,12 +7,12 @@ there.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.match import Match
 from assay.captures.pdh_table import Counter, Devices, WantedCounter, is_head, read_pdh
 from assay.captures.perfmon_names import COUNTERS, IDLE, LAYERS, UNUSED, plain_name
 from assay.captures.readers import esxtop
 from assay.captures.samples import Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.units import format_names
 
 NAME: Final = "perfmon CSV"

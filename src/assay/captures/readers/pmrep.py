@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.decimal_text import parse_number
 from assay.captures.linux_devices import layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import ALL_DEVICES, KIB
 
 NAME: Final = "pmrep CSV"
@@ -116,8 +116,8 @@ def _column_of(name: str) -> _Column | None:
     return match[3], layers.get(match[1]) or layer_of(match[3]), match[2]
 
 
-def _sample_of(values: dict[str, float], end_s: float, seconds: float) -> Sample:
-    sample = Sample(end_s, seconds)
+def _sample_of(values: dict[str, float], end_s: float, seconds: float) -> DeviceSample:
+    sample = DeviceSample(end_s, seconds)
     for metric, value in values.items():
         if metric in _FIELDS:
             name, unit = _FIELDS[metric]

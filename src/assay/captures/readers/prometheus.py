@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from assay.captures.asked import Asked
 from assay.captures.counters import Count, CounterRates
 from assay.captures.cut_json import text_of
 from assay.captures.decimal_text import parse_number
 from assay.captures.linux_devices import layer_of
 from assay.captures.match import Match
 from assay.captures.samples import SampleRows
+from assay.captures.stated_facts import Asked
 
 NAME: Final = "Prometheus query_range"
 _COUNTERS: Final = {

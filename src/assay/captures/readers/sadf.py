@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.decimal_text import parse_number
 from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import ALL_DEVICES, DISCARDS_COUNTED, DISK_FIELDS, IO_FIELDS, counts_discards, fill
 
 NAME: Final = "sadf -d"
@@ -72,7 +72,7 @@ class _Table:
         if words[1] != self._time[0]:
             self._time = words[1], self._end_s(words[1])
         columns, values = self._columns, words[_FIRST - 1 :]
-        sample = Sample(self._time[1], parse_number(words[0]))
+        sample = DeviceSample(self._time[1], parse_number(words[0]))
         if "DEV" not in columns:
             self._rows.add(host, ALL_DEVICES, Layer.SYSTEM, fill(sample, columns, values, IO_FIELDS))
             return

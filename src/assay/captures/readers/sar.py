@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked, DateOrder
 from assay.captures.clock import Clock, parse_time
 from assay.captures.decimal_text import parse_number
 from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked, DateOrder
 from assay.captures.sysstat_columns import (
     ALL_DEVICES,
     DISCARDS_COUNTED,
@@ -143,7 +143,7 @@ class _Sections:
             end_s = self._moment_s(time)
             self._text, self._interval = time, (end_s, end_s - self._interval[0])
         fields = IO_FIELDS if self._kind is Layer.SYSTEM else DISK_FIELDS
-        sample = fill(Sample(*self._interval), self._columns, values, fields)
+        sample = fill(DeviceSample(*self._interval), self._columns, values, fields)
         if self._kind is Layer.SYSTEM:
             self._rows.add(self._host, ALL_DEVICES, Layer.SYSTEM, sample)
             return

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.cut_json import parse_json, text_of
 from assay.captures.idle_devices import IdleDevices
 from assay.captures.linux_devices import is_vague, layer_of
 from assay.captures.match import Match
 from assay.captures.report_times import Interval, ReportTimes
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import ALL_DEVICES, DISCARDS_COUNTED, DISK_FIELDS, KIB, SECTOR, Fields
 
 NAME: Final = "sysstat JSON"
@@ -97,7 +97,7 @@ class _Host:
         io = _map(statistic.get("io"))
         if io:
             reads, writes = _map(io.get("io-reads")), _map(io.get("io-writes"))
-            sample = Sample(*interval)
+            sample = DeviceSample(*interval)
             sample.read_iops, sample.write_iops = _number(reads.get("rtps")), _number(writes.get("wtps"))
             sample.read_bytes_per_s = _number(reads.get("bread")) * SECTOR
             sample.write_bytes_per_s = _number(writes.get("bwrtn")) * SECTOR
@@ -107,7 +107,7 @@ class _Host:
         device = next((disk[name] for name in _NAMES if isinstance(disk.get(name), str)), None)
         if device is None:
             raise ValueError("a device has no name")
-        sample = Sample(*interval)
+        sample = DeviceSample(*interval)
         for key, value in disk.items():
             if key in _DISK:
                 name, unit = _DISK[key]

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.clock import Clock
 from assay.captures.decimal_text import parse_number
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 from assay.captures.sysstat_columns import ALL_DEVICES, KIB
 
 NAME: Final = "vmstat"
@@ -80,7 +80,7 @@ class _Lines:
             self._rows.note("the first line, of the time since the machine was started, is left out")
             return
         values = dict(zip(self._columns, words, strict=False))
-        sample = Sample(end_s, end_s - (before_s or 0.0))
+        sample = DeviceSample(end_s, end_s - (before_s or 0.0))
         sample.read_bytes_per_s = parse_number(values["bi"]) * KIB
         sample.write_bytes_per_s = parse_number(values["bo"]) * KIB
         self._rows.add("", ALL_DEVICES, Layer.SYSTEM, sample)

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.captures.asked import Asked
 from assay.captures.decimal_text import parse_number
 from assay.captures.match import Match
 from assay.captures.opened import whole_lines
 from assay.captures.report_times import Interval, ReportTimes
-from assay.captures.samples import Layer, Sample, SampleRows
+from assay.captures.samples import DeviceSample, Layer, SampleRows
+from assay.captures.stated_facts import Asked
 
 NAME: Final = "zpool iostat"
 _UPPER = re.compile(r"\s+capacity\s+operations\s+bandwidth\b(.*)")
@@ -105,9 +105,9 @@ class _Reports:
         except ValueError:
             self.unread += 1
 
-    def _sample(self, interval: Interval, values: Sequence[str]) -> Sample:
+    def _sample(self, interval: Interval, values: Sequence[str]) -> DeviceSample:
         operations, transfers = values[2:4], values[4:6]
-        sample = Sample(*interval)
+        sample = DeviceSample(*interval)
         sample.read_iops, sample.write_iops = (_size(text) for text in operations)
         sample.read_bytes_per_s, sample.write_bytes_per_s = (_size(text) for text in transfers)
         if self._has_wait and len(values) > _VALUES + 1:

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from assay.captures.counters import Count, rates
 from assay.captures.linux_devices import layer_of
-from assay.captures.samples import NUMBERS, Layer, Sample
+from assay.captures.samples import NUMBERS, DeviceSample, Layer
 
 DISKSTATS: Final = Path("/proc/diskstats")
 SECTOR_BYTES: Final = 512.0
@@ -51,7 +51,9 @@ def read_counters(text: str) -> Counters:
     return found
 
 
-def samples_between(before: Counters, after: Counters, end_s: float, seconds: float) -> Iterator[tuple[str, Sample]]:
+def samples_between(
+    before: Counters, after: Counters, end_s: float, seconds: float
+) -> Iterator[tuple[str, DeviceSample]]:
     """Give what each device did between two looks."""
     for name, counts in after.items():
         # A device that was never used before has no counters yet.
@@ -112,7 +114,7 @@ def _wait(until_s: float, is_over: Callable[[], bool]) -> None:
         time.sleep(min(left_s, _SLICE_S))
 
 
-def _cells(sample: Sample) -> Iterator[str]:
+def _cells(sample: DeviceSample) -> Iterator[str]:
     for name in NUMBERS:
         value = getattr(sample, name)
         yield "" if value is None else f"{value:.3f}" if name == "end_s" else f"{value:.9g}"

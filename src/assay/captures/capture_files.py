@@ -9,12 +9,12 @@ from typing import Final
 
 import polars as pl
 
-from assay.captures.asked import Asked
 from assay.captures.inventory import Inventory
 from assay.captures.match import Match
 from assay.captures.opened import is_zip, name_of, open_lines
 from assay.captures.readers import READERS, Read, column_table, prometheus, rvtools
 from assay.captures.samples import SampleRows
+from assay.captures.stated_facts import Asked
 from assay.errors import InputError
 from assay.units import format_names
 
