@@ -43,7 +43,7 @@ from assay.cli import (
     tag,
     worker,
 )
-from assay.cli.light_command import LightCommand
+from assay.cli.lazy_commands import name_of
 from assay.cli.pipes import echo, outlive_readers, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
@@ -71,9 +71,9 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Set up": (shims.shims, completion.completion, man.man),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
-for group, commands in GROUPS.items():
-    for command in commands:
-        app.command(command.__name__.rstrip("_"), cls=LightCommand, rich_help_panel=group)(command)
+CommandsAndTools.functions = {
+    name_of(command): (group, command) for group, commands in GROUPS.items() for command in commands
+}
 
 
 def _version(wanted: bool) -> None:

@@ -8,12 +8,13 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
 from assay.cli import clients
+from assay.cli.lazy_commands import Function, LazyCommands
 from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import TrustAsked, argv
 from assay.cli.pipes import echo
@@ -42,9 +43,8 @@ CONTEXT: dict[str, Any] = {
 TOOLS_GROUP = "Measure with a classic tool's own command line"
 
 
-def _first_sentence(command: Any) -> str:
-    text = command.short_help or (command.help or "").partition("\n\n")[0]
-    return " ".join(text.split()).removesuffix(".")
+def _first_sentence(text: str) -> str:
+    return " ".join(text.strip().partition("\n\n")[0].split()).removesuffix(".")
 
 
 class ToolCommand(LightCommand):
@@ -77,26 +77,33 @@ class ToolCommand(LightCommand):
 
 
 class CommandsAndTools(TyperGroup):
-    """Assay's commands, and one for every tool; a tool is loaded when it is looked at."""
+    """Assay's commands, and one for every tool; each is made, or loaded, when it is looked at."""
+
+    functions: ClassVar[dict[str, tuple[str, Function]]] = {}
+    """The commands by name: what each is for, and its function."""
+
+    def __init__(self, **options: Any) -> None:
+        """Take what typer gives a group; its commands are `functions`."""
+        super().__init__(**options)
+        self.commands = LazyCommands(self.functions)
 
     def get_help_option(self, ctx: _Context) -> Any:
         """Give `--help`."""
         return false_by_default(super().get_help_option(ctx))
 
-    def format_commands(self, ctx: _Context, formatter: Any) -> None:
+    def format_commands(self, ctx: _Context, formatter: Any) -> None:  # noqa: ARG002 - what typer gives
         """Write the commands by what they are for, with their first sentence in full."""
         groups: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            group = TOOLS_GROUP if name in registry.TOOLS else command.rich_help_panel
-            groups.setdefault(group, []).append((name, _first_sentence(command)))
+        for name, (group, function) in self.functions.items():
+            groups.setdefault(group, []).append((name, _first_sentence(function.__doc__ or "")))
+        groups[TOOLS_GROUP] = [(name, _first_sentence(words)) for name, words in registry.TOOLS.items()]
         for group, rows in groups.items():
             with formatter.section(group):
                 formatter.write_dl(rows)
 
-    def list_commands(self, ctx: _Context) -> list[str]:
+    def list_commands(self, ctx: _Context) -> list[str]:  # noqa: ARG002 - what typer gives
         """Name them, tools last."""
-        return [*super().list_commands(ctx), *registry.TOOLS]
+        return [*self.functions, *registry.TOOLS]
 
     def get_command(self, ctx: _Context, cmd_name: str) -> Any:
         """Give the one of a name."""
