@@ -165,6 +165,8 @@ OPERATIONS: Final[dict[str, str]] = {
     "truncate": '{ op = "truncate", set = "data", size = "1MiB" }',
     "truncate_at": '{ op = "truncate_at", set = "data", size = "4KiB", access = "sequential" }',
     "punch_hole": '{ op = "punch_hole", set = "data", size = "4KiB", access = "random" }',
+    "discard": '{ op = "discard", set = "data", size = "1MiB", access = "random" }',
+    "write_zeroes": '{ op = "write_zeroes", set = "data", size = "1MiB", access = "random" }',
     "fallocate": '{ op = "fallocate", set = "data", size = "1MiB" }',
     "mkdir": '{ op = "mkdir", set = "data" }',
     "rmdir": '{ op = "rmdir", set = "data" }',

@@ -153,6 +153,10 @@ impl<'a> Run<'a> {
     ) -> Result<Self> {
         process_limits::raise(libc::RLIMIT_NOFILE);
         let data = DataSets::open(plan, emitter, stopper.flag())?;
+        if let Err(error) = device_rules::check_ranges(plan, |set| data.place_of(set).range_unit()) {
+            data.clean_up();
+            return Err(error);
+        }
         Ok(Self { plan, emitter, inbox, sender, stopper, capabilities, data })
     }
 

@@ -22,6 +22,7 @@ from assay.errors import InputError, PlanError, RunError
 from assay.host.mounts import Mount, find, mount_id, mounts_of
 from assay.host.reading import SystemTree
 from assay.plan import Allocate, FileSet, Fixed, Plan, Prepare, Remove, Reuse, Target
+from assay.plan.file_sets import BLOCK_SCHEME
 from assay.units import format_bytes
 
 DATA_FOLDER: Final = "assay-data"
@@ -37,7 +38,7 @@ _LARGEST_MARK_BYTES = 1 << 20
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SCHEME = "file://"
-BLOCK: Final = "block:"
+BLOCK: Final = BLOCK_SCHEME
 """How the name of a block device begins, where a directory could be meant."""
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 

@@ -49,7 +49,7 @@ target = "disk"
 name = "p"
 seconds = "0.2s"
 [[phase.job]]
-op = {{ op = "write", set = "d", size = "4k" }}
+op = {{ op = "{op}", set = "d", size = "4k" }}
 [[target]]
 name = "disk"
 uri = "block:{device}"
@@ -421,12 +421,12 @@ def link_that_is_exchanged(disk: Disk) -> Iterator[None]:
 # -- documents ------------------------------------------------------------------------------------------------------------
 
 
-def load_file(*, top: str = "", more: str = "") -> Scene:
-    """Have a load file that writes to the device."""
+def load_file(*, top: str = "", more: str = "", op: str = "write") -> Scene:
+    """Have a load file that writes to the device, or destroys what is on it by another operation."""
 
     @contextlib.contextmanager
     def scene(disk: Disk) -> Iterator[None]:
-        (disk.folder / "load.toml").write_text(LOAD.format(top=top, more=more, device=disk.device))
+        (disk.folder / "load.toml").write_text(LOAD.format(top=top, more=more, op=op, device=disk.device))
         yield
 
     return scene
@@ -441,6 +441,12 @@ def a_file(name: str, text: str) -> Scene:
         yield
 
     return scene
+
+
+@contextlib.contextmanager
+def discards_with_another(disk: Disk) -> Iterator[None]:
+    with load_file(op="discard")(disk), another(disk):
+        yield
 
 
 @contextlib.contextmanager
@@ -622,6 +628,20 @@ ATTEMPTS: dict[str, Attempt] = {
         ("run", "{folder}/load.toml", "{folder}"), "device", load_file(more='device = "7:0"')
     ),
     "settings that allow it": Attempt(WRITE, "--destroy-data {device}", settings_that_allow_it, env=CONFIG),
+    "a load file that discards": Attempt(
+        ("run", "{folder}/load.toml", "{folder}"), "--destroy-data {device}", load_file(op="discard")
+    ),
+    "a load file that punches holes": Attempt(
+        ("run", "{folder}/load.toml", "{folder}"), "--destroy-data {device}", load_file(op="punch_hole")
+    ),
+    "a load file that writes zeroes": Attempt(
+        ("run", "{folder}/load.toml", "{folder}"), "--destroy-data {device}", load_file(op="write_zeroes")
+    ),
+    "a load file that discards another device": Attempt(
+        ("run", "{folder}/load.toml", "{folder}", "--destroy-data", "{folder}/another"),
+        "may be another device",
+        discards_with_another,
+    ),
     "a target of the command line": Attempt(
         ("run", "{folder}/load.toml", "{folder}", "--target", "disk=block:{device}"),
         "--destroy-data {device}",
@@ -671,7 +691,8 @@ ATTEMPTS: dict[str, Attempt] = {
     # Classic tools.
     "fio": Attempt((*FIO, "--filename={device}", "--rw=write"), "--destroy-data {device}"),
     "fio, reads and writes": Attempt((*FIO, "--filename={device}", "--rw=randrw"), "--destroy-data {device}"),
-    "fio, trims": Attempt((*FIO, "--filename={device}", "--rw=trim", *ALLOWED), "trim"),
+    "fio, trims": Attempt((*FIO, "--filename={device}", "--rw=trim"), "--destroy-data {device}"),
+    "fio, trims of a file": Attempt((*FIO, "--directory={folder}", "--rw=trim", *ALLOWED), "trims a block device"),
     "fio, two devices": Attempt((*FIO, "--filename={device}:/dev/zero", "--rw=write", *ALLOWED), "several devices"),
     "fio, a directory of devices": Attempt(
         (*FIO, "--directory=/dev", "--filename={name}", "--rw=write"), "/dev holds device nodes"

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from assay import config, xdg
+from assay.analysis.device_health import DeviceHealth
 from assay.bundle import RunBundle, strict_json
 from assay.bundle.catalog import list_runs
 from assay.bundle.client_set import Role, client_set_of
@@ -26,6 +27,7 @@ from assay.cluster.worker_order import read_join_folder
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.decode.given import read_given
 from assay.errors import InputError
+from assay.host.nvme_log import read_health_log
 from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.running import kept_ceilings
 from assay.running.cleaning import FolderMark
@@ -33,6 +35,7 @@ from assay.time_zone import zone_name
 from assay.tools.iozone.clients import clients_in
 from fuzzing.reader import Made, Reader
 from unit.bundle_streams import begun, encoded, plan, stream
+from unit.health_logs import HEALTHY, health_log
 from unit.memory_run import hello
 from unit.set_run import set_run
 from unit.test_ceilings import DATE, MACHINE, MEASURED
@@ -280,7 +283,20 @@ def whole_foreign() -> bytes:
 
 
 CARD = Card(name="h1", role=Role.LOAD, assay_version="1.0.0", token="", hello=hello())
+
+
+def disk_health(data: bytes) -> object:
+    """A log page that a disk answers with, before and after a run, up to the words of a report."""
+    pages = [data[at : at + 512] for at in (0, 512)]
+    try:
+        begin, end = map(read_health_log, pages)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return DeviceHealth("nvme0n1", begin, end).in_words()
+
+
 READERS = [
+    Reader("disk health", [health_log(HEALTHY) * 2, bytes(1024), b"\xff" * 1024], disk_health),
     Reader("mkfs", [b"ext4\n-b 4096 -O ^has_journal", b"xfs\n-m reflink=0", b"btrfs\n-m single"], mkfs_words),
     Reader("card", [msgspec.json.encode(CARD)], card, [b'"role"', b"observer", b"null", b"1e999"]),
     Reader(

@@ -59,6 +59,8 @@ class Script:
     readings: int = 0
     is_silent_at_end: bool = False
     """It never says that its engine has ended."""
+    degrees: list[int] = field(default_factory=list)
+    """Temperatures of its disk, one for each time that it is asked for facts."""
 
 
 class ScriptedConnection:
@@ -69,6 +71,7 @@ class ScriptedConnection:
         self.scripts = scripts
         self.received: list[Received] = []
         self.killed: list[str] = []
+        self.looks: list[tuple[str, ...]] = []
         self.fetched: list[str] = []
         self.removed: list[str] = []
 
@@ -84,8 +87,15 @@ class ScriptedConnection:
         }
 
     def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
-        """One fact each."""
-        return {name: (Fact(key="places", value=",".join(of), source="test"),) for name, of in directories.items()}
+        """One fact each, and what its disk shows, where that is scripted: the next of its temperatures each time."""
+        found: dict[str, tuple[Fact, ...]] = {}
+        for name, of in directories.items():
+            found[name] = (Fact(key="places", value=",".join(of), source="test"),)
+            if degrees := self.scripts[name].degrees:
+                key = "target.data.device.0.health.begin.temperature_celsius"
+                found[name] += (Fact(key=key, value=degrees.pop(0), source="test"),)
+        self.looks.append(tuple(directories))
+        return found
 
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
         """Say hello, and be ready for the first phase."""

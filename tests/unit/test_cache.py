@@ -259,7 +259,7 @@ def test_discards_that_take_a_tenth_of_the_time_are_named() -> None:
 
     assert "earlier-io" in ids(measure(fetched=READ_BYTES, counted=discarding(0.6)), "weak")
     assert "earlier-io" not in ids(measure(fetched=READ_BYTES, counted=discarding(0.4)))
-    for kind in (plan.OpKind.UNLINK, plan.OpKind.PUNCH_HOLE):
+    for kind in (plan.OpKind.UNLINK, plan.OpKind.PUNCH_HOLE, plan.OpKind.DISCARD):
         job = one_job(plan.Do(op=read_op(kind.value, kind=kind)))
         own = measure(fetched=0, kind=kind, job=job, counted=discarding(0.6))
         assert "earlier-io" in ids(own, "note")

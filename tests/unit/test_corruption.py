@@ -43,7 +43,7 @@ def test_blocks_that_were_compared_in_memory_are_not_called_looked_at_in_storage
     )
     run.phase([steady_stream(per_s=100, seconds=2, latency_ns=1000)], seconds=2)
 
-    found = [finding.text for finding in judged(run.end()).findings if finding.id == "verified-in-memory"]
+    found = [finding.text for finding in judged(run.end()).findings if finding.id == "verified-in-part"]
 
     assert [each.split(":")[0] for each in found] == ([] if text is None else [text])
 
@@ -65,6 +65,6 @@ def test_reads_that_compare_in_memory_are_named(from_storage: float, file_system
 
     (result,) = judged(run.end()).results
 
-    found = [finding.text for finding in result.findings if finding.id == "verified-in-memory"]
+    found = [finding.text for finding in result.findings if finding.id == "verified-in-part"]
     assert len(found) == (said is not None)
     assert said is None or said in found[0]

@@ -63,6 +63,8 @@ def test_a_job_file_becomes_the_plan_beside_it(path: Path, goldens: Goldens) -> 
         (("--filename=/dev/a:file", "--rw=read", "--size=1m"), "several devices"),
         (("--filename=/dev/a", "--rw=write", "--verify=crc32c"), "'verify' on a block device"),
         (("--filename=/dev/a", "--ioengine=filestat"), "works on names"),
+        (("--filename=/dev/a", "--rw=trimwrite"), "trimmed just before"),
+        (("--filename=/dev/a", "--rw=trim", "--bssplit=4k/50:8k/50"), "of several sizes in a row"),
         (("--filename=/dev/../etc/passwd", "--rw=read", "--size=1m"), "leads out of the directory"),
     ],
 )

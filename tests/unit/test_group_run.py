@@ -288,3 +288,18 @@ def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_pa
     assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
     again = collect(found.bundle, [connection], tmp_path)
     assert (again.clients, again.whole, again.bundle) == ((), ("a", "b"), found.bundle)
+
+
+def test_the_disks_of_clients_that_are_still_there_are_looked_at_again(tmp_path: Path) -> None:
+    key = "target.data.device.0.health.{}.temperature_celsius"
+    scripts = {"a": Script(degrees=[40, 60]), "b": Script(), "c": Script(degrees=[41, 61], gone_in=0)}
+    connection = ScriptedConnection(scripts)
+
+    _, _, found, _ = run(tmp_path, connection)
+
+    shown = {member.name: {fact.key: fact.value for fact in member.facts} for member in found.members}
+    assert shown["a"][key.format("begin")] == 40
+    assert shown["a"][key.format("end")] == 60
+    assert key.format("end") not in shown["b"] | shown["c"]
+    # A client whose disk shows nothing is asked once.
+    assert connection.looks == [("a", "b", "c"), ("a",)]

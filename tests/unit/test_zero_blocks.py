@@ -8,7 +8,7 @@ import scipy.stats
 from assay import events, plan
 from assay.analysis.statistics.binomial import binomial_interval
 from assay.results import Result
-from assay.verdicts import TrustLevel
+from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import DATA, NS, Counters, Stream, SyntheticRun, one_job, one_plan, read_op
 
@@ -144,3 +144,55 @@ def test_reads_of_what_the_run_discarded_are_weak_unless_it_was_laid_out_again(
     if is_found:
         assert "100 % of it or more was not written since" in found(result)[0]
         assert result.trust.level is not TrustLevel.YES
+
+
+@pytest.mark.parametrize("kind", [plan.OpKind.DISCARD, plan.OpKind.WRITE_ZEROES, plan.OpKind.PUNCH_HOLE])
+@pytest.mark.parametrize(
+    ("emptied_share", "written_share", "is_found"),
+    [(0.04, 0.0, False), (0.3, 0.0, True), (3.0, 0.0, True), (0.3, 0.2, True), (0.3, 0.3, False)],
+)
+def test_reads_of_what_operations_discarded_or_zeroed_are_weak_until_as_much_was_written(
+    kind: plan.OpKind, emptied_share: float, written_share: float, is_found: bool
+) -> None:
+    each = round(SET_BYTES * emptied_share / (PER_S * SECONDS))
+    emptying = phase(read_op("empty", kind=kind, size_bytes=each), name="emptying")
+    writing = phase(read_op("write", kind=plan.OpKind.WRITE), name="writing")
+    made = run(0, emptying, writing, phase(), drawn=0)
+    made.phase([stream("empty", bytes_each=0)], seconds=SECONDS, counters=counters(0), direct=True)
+    bytes_each = round(SET_BYTES * written_share / (PER_S * SECONDS))
+    total = bytes_each * PER_S * SECONDS
+    written = stream("write", bytes_each=bytes_each)
+    made.phase([written], seconds=SECONDS, index=1, counters=counters(0, total), direct=True)
+    made.phase([stream()], seconds=SECONDS, index=2, counters=counters(), direct=True)
+
+    *_, read = judged(made.end()).results
+
+    assert bool(found(read)) is is_found
+    if is_found:
+        assert f"up to {100 * min(1, emptied_share):.0f} %" in found(read)[0]
+        assert read.trust.level is TrustLevel.WEAK
+
+
+def test_what_was_discarded_before_the_set_was_laid_out_again_does_not_count() -> None:
+    discarding = phase(read_op("empty", kind=plan.OpKind.DISCARD, size_bytes=SET_BYTES // 8), name="discarding")
+    made = run(0, discarding, phase(), drawn=0)
+    made.phase([stream("empty", bytes_each=0)], seconds=SECONDS, counters=counters(0), direct=True)
+    (prepared,) = (line for line in made.lines if isinstance(line, events.Prepared))
+    ended = next(line for line in made.lines if isinstance(line, events.PhaseFinished))
+    made.say(msgspec.structs.replace(prepared, t_ns=ended.t_ns, reused=False))
+    made.phase([stream()], seconds=SECONDS, index=1, counters=counters(), direct=True)
+
+    _, read = judged(made.end()).results
+
+    assert not found(read)
+
+
+@pytest.mark.parametrize("kind", [plan.OpKind.DISCARD, plan.OpKind.WRITE_ZEROES])
+def test_a_device_has_answered_what_was_discarded_or_zeroed_on_it(kind: plan.OpKind) -> None:
+    made = run(0, phase(read_op("empty", kind=kind)), drawn=0)
+    made.phase([stream("empty", bytes_each=0)], seconds=SECONDS, counters=counters(0), direct=False)
+
+    (result,) = judged(made.end()).results
+
+    assert result.measures is ServedBy.STORAGE
+    assert "absorbed" not in {finding.id for finding in result.findings}

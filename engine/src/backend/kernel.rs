@@ -4,7 +4,7 @@
 use super::or_errno;
 use super::store::{At, Handle, Lock, Store};
 use crate::sys::advice::Advice;
-use crate::sys::{beneath, own_directory, syscall};
+use crate::sys::{beneath, own_directory, posix, syscall};
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
@@ -159,6 +159,18 @@ impl<K: OverKernel> Store for K {
 
     fn punch_hole(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::fallocate(file.0, mode, offset as libc::off_t, length as libc::off_t) })
+    }
+
+    fn discard(&mut self, device: Handle, offset: u64, length: u64) -> i64 {
+        let range = [offset, length];
+        // SAFETY: the call reads two numbers of 64 bits, which live through it.
+        checked(unsafe { libc::ioctl(device.0, posix::BLKDISCARD as _, range.as_ptr()) })
+    }
+
+    fn write_zeroes(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
+        let mode = libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: no memory is passed.
         checked(unsafe { libc::fallocate(file.0, mode, offset as libc::off_t, length as libc::off_t) })
     }

@@ -160,6 +160,16 @@ pub trait Store {
         UNSUPPORTED
     }
 
+    /// Discard a range of an open block device, whose content is lost.
+    fn discard(&mut self, device: Handle, offset: u64, length: u64) -> i64 {
+        UNSUPPORTED
+    }
+
+    /// Set a range of an open file to zeros without moving any; its length stays.
+    fn write_zeroes(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
+        UNSUPPORTED
+    }
+
     /// Begin to write a range of an open file back, and wait for it if asked to. A length of 0 is the rest of the file.
     fn sync_file_range(&mut self, file: Handle, offset: u64, length: u64, wait: bool) -> i64 {
         UNSUPPORTED

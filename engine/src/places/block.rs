@@ -45,6 +45,8 @@ pub struct BlockDevice {
     path: PathBuf,
     device: File,
     bytes: u64,
+    /// Of a logical block.
+    block_bytes: u64,
 }
 
 impl BlockDevice {
@@ -83,7 +85,9 @@ impl BlockDevice {
             return Err(unfit(&format!("is the device {number} now, and was {meant}. Nothing is done to it")));
         }
         let bytes = posix::length_of(device.as_fd()).map_err(failed)?;
-        Ok(Self { root: Arc::new(Root::new(parent.to_owned(), folder.into())), name, path, device, bytes })
+        let block_bytes = posix::logical_block_bytes(device.as_fd()).map_err(failed)?;
+        let root = Arc::new(Root::new(parent.to_owned(), folder.into()));
+        Ok(Self { root, name, path, device, bytes, block_bytes })
     }
 
     /// Look at what blocks of a set hold that was there before.
@@ -191,6 +195,10 @@ impl Place for BlockDevice {
         self.sync()?;
         progress.finish();
         Ok(true)
+    }
+
+    fn range_unit(&self) -> Option<u64> {
+        Some(self.block_bytes)
     }
 
     fn is_half_prepared(&self, _state: &FileSetState) -> bool {

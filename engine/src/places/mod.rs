@@ -99,6 +99,11 @@ pub trait Place: std::fmt::Debug {
         )))
     }
 
+    /// What a range that is discarded or zeroed has to be a multiple of; None where any can be.
+    fn range_unit(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether a part of a set, which is of no use to anybody, is there and this run's after [`Place::prepare`] failed.
     fn is_half_prepared(&self, state: &FileSetState) -> bool;
 

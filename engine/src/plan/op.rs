@@ -72,6 +72,12 @@ pub enum OpKind {
     /// Give `size` bytes where `access` points back to the file system; reads of them are zeroes, and the length stays (open
     /// file).
     PunchHole,
+    /// Tell a block device that `size` bytes where `access` points are not used any more (BLKDISCARD); their content is
+    /// lost.
+    Discard,
+    /// Set `size` bytes where `access` points to zeros without moving any (FALLOC_FL_ZERO_RANGE), and the length stays
+    /// (open file).
+    WriteZeroes,
     /// Create a directory (pick `new`). It has the name and place of a file, in a set that holds no files.
     Mkdir,
     /// Remove a directory that `mkdir` made (pick `existing`).

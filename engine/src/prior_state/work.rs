@@ -80,8 +80,11 @@ fn looks_up(op: &OpNode) -> bool {
 }
 
 fn changes_blocks(kind: OpKind) -> bool {
-    use OpKind::{Clone, Copy, Create, Fallocate, PunchHole, Spawn, Truncate, TruncateAt, Write};
-    matches!(kind, Clone | Copy | Create | Fallocate | PunchHole | Spawn | Truncate | TruncateAt | Write)
+    use OpKind::{Clone, Copy, Create, Discard, Fallocate, PunchHole, Spawn, Truncate, TruncateAt, Write, WriteZeroes};
+    matches!(
+        kind,
+        Clone | Copy | Create | Discard | Fallocate | PunchHole | Spawn | Truncate | TruncateAt | Write | WriteZeroes
+    )
 }
 
 /// Whether it is of the whole file, or of equal shares of it, and not of one part that may lie beside the holes.

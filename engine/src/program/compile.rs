@@ -76,7 +76,10 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
 /// Whether several of these can be in flight at once.
 fn is_data_op(node: &Node) -> bool {
     match node {
-        Node::Op(op) => matches!(op.file, FileSource::Opened { .. }) && !matches!(op.access, Access::Whole { .. }),
+        Node::Op(op) => {
+            let is_opened = matches!(op.file, FileSource::Opened { .. }) && !matches!(op.access, Access::Whole { .. });
+            is_opened && op.kind.rules().request.is_some()
+        }
         Node::Choice { branches, .. } => branches.iter().flatten().all(is_data_op),
         Node::Every { nodes, .. } => nodes.iter().all(is_data_op),
         Node::Group { .. } | Node::Repeat { .. } | Node::Action(_) => false,

@@ -1,9 +1,16 @@
-//! What cannot be done on a block device, refused before it is opened.
+//! What cannot be done on a block device, refused before anything is done to it.
 
 use crate::backend::uri::Scheme;
+use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Allocate, Distribution, FileSet, Job, Layout, OpKind, Phase, Plan, Reuse, Step, Target};
+use crate::plan::{
+    Access, Allocate, Distribution, FileRef, FileSet, Job, Layout, Op, OpKind, Phase, Plan, Region, Reuse, Step, Target,
+};
 use crate::program::op::{FileSource, Program};
+use crate::units::bytes_text;
+
+const NO_DISCARD_OF_FILES: &str =
+    "only a block device can be discarded; punch_hole gives a range of a file back to its file system";
 
 /// The target that a set lies on, if that is a block device.
 fn device_of<'a>(plan: &'a Plan, set: &FileSet) -> Option<&'a Target> {
@@ -36,8 +43,13 @@ pub fn check_set(plan: &Plan, set: &FileSet) -> Result<()> {
 /// Check a compiled job. The text says what is wrong.
 pub fn check_job(plan: &Plan, job: &Job, program: &Program) -> Result<()> {
     let device = |set: usize| device_of(plan, &plan.file_sets[set]);
-    let Some(target) = program.sets.iter().find_map(|&set| device(set)) else { return Ok(()) };
     let refuse = |text: String| Err(EngineError::Plan(text));
+    let Some(target) = program.sets.iter().find_map(|&set| device(set)) else {
+        return match program.ops().find(|op| op.kind == OpKind::Discard) {
+            Some(op) => refuse(format!("operation '{}': {NO_DISCARD_OF_FILES}", op.name)),
+            None => Ok(()),
+        };
+    };
     if job.open.append {
         return refuse("a block device keeps its size, so nothing is appended to it".to_owned());
     }
@@ -49,7 +61,17 @@ pub fn check_job(plan: &Plan, job: &Job, program: &Program) -> Result<()> {
             FileSource::Slot(_) => true,
         };
         if !is_on_device {
+            if op.kind == OpKind::Discard {
+                return refuse(format!("operation '{}': {NO_DISCARD_OF_FILES}", op.name));
+            }
             continue;
+        }
+        if empties(op.kind) && (matches!(op.file, FileSource::Slot(_)) || program.script.is_some()) {
+            return refuse(format!(
+                "operation '{}': on a block device {} works on a set, in a loop: neither on a slot nor in a script",
+                op.name,
+                op.kind.name()
+            ));
         }
         if !is_possible(op.kind) {
             return refuse(format!("operation '{}': a block device has no {}", op.name, op.kind.name()));
@@ -76,9 +98,72 @@ const fn is_possible(kind: OpKind) -> bool {
             | OpKind::Fdatasync
             | OpKind::SyncFileRange
             | OpKind::PunchHole
+            | OpKind::Discard
+            | OpKind::WriteZeroes
             | OpKind::Advise
             | OpKind::Fstat
     )
+}
+
+/// Whether a device holds zeros, or nothing, where an operation of a kind was.
+const fn empties(kind: OpKind) -> bool {
+    matches!(kind, OpKind::PunchHole | OpKind::Discard | OpKind::WriteZeroes)
+}
+
+/// Check ranges that are to be discarded or zeroed against the logical blocks of the devices that they lie on, which
+/// `block_bytes` gives by the position of a file set; None: it is on no device.
+///
+/// # Errors
+///
+/// A Plan error for a range that is no whole number of blocks, or may be none.
+pub fn check_ranges(plan: &Plan, block_bytes: impl Fn(usize) -> Option<u64>) -> Result<()> {
+    for (phase, job) in plan.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job))) {
+        for op in job.body.ops().filter(|op| empties(op.op)) {
+            let FileRef::Set { set, .. } = &op.file else { continue };
+            let Some(position) = plan.file_sets.iter().position(|known| known.name == *set) else { continue };
+            let Some(block_bytes) = block_bytes(position) else { continue };
+            if let Some(text) = misaligned(op, &plan.file_sets[position], block_bytes)? {
+                return Err(EngineError::Plan(format!(
+                    "phase '{}', job '{}': operation '{}': {text}",
+                    phase.name, job.name, op.name
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What of an operation is no whole number of blocks, in words.
+fn misaligned(op: &Op, set: &FileSet, block_bytes: u64) -> Result<Option<String>> {
+    let takes = format!("the device takes whole blocks of {}", bytes_text(block_bytes));
+    let Some(sizes) = Sampler::new(&op.size)?.values() else {
+        return Ok(Some(format!("its size is drawn, and {takes}; write a fixed size, or rows of some")));
+    };
+    let mut numbers: Vec<_> = sizes.into_iter().map(|size| ("size", size)).collect();
+    let region = match &op.access {
+        Access::Sequential { region, .. } | Access::Stream { region, .. } | Access::Backward { region, .. } => region,
+        Access::Stride { region, stride_bytes, .. } => {
+            numbers.push(("stride", *stride_bytes));
+            region
+        }
+        Access::Random { region, align_bytes, .. } => {
+            numbers.push(("align", *align_bytes));
+            region
+        }
+        Access::Append {} | Access::Whole { .. } => &Region::Whole {},
+    };
+    match (region, &set.size) {
+        (Region::Range { from_bytes, length_bytes }, _) => {
+            numbers.extend([("from", *from_bytes), ("length", *length_bytes)]);
+        }
+        // The last operation of a pass ends where the set ends.
+        (_, Distribution::Fixed { value }) => numbers.push(("the size of its file set", *value as u64)),
+        _ => {}
+    }
+    Ok(numbers
+        .into_iter()
+        .find(|(_, bytes)| bytes % block_bytes != 0)
+        .map(|(what, bytes)| format!("{what} is {bytes} bytes, and {takes}; write a multiple of that")))
 }
 
 /// Check the steps of a phase. The text says what is wrong.
@@ -124,7 +209,7 @@ fn set_named<'a>(plan: &'a Plan, name: &str) -> Option<&'a FileSet> {
 mod tests {
     use super::*;
     use crate::exact::plans;
-    use crate::exact::plans::{act, on_set, phase};
+    use crate::exact::plans::{act, on_set, on_slot, phase};
     use crate::plan::{Op, Stop};
     use crate::program::compile::compile;
 
@@ -154,7 +239,7 @@ mod tests {
             }
             assert_eq!(refusal(op, false), None, "{kind:?}");
         }
-        for kind in [OpKind::Write, OpKind::PunchHole] {
+        for kind in [OpKind::Write, OpKind::PunchHole, OpKind::Discard, OpKind::WriteZeroes] {
             let op = on_set(kind, "one", 4096.0, None);
             assert_eq!(refusal(op.clone(), true), None, "{kind:?}");
             assert!(refusal(op, false).unwrap().contains("is not to be destroyed"), "{kind:?}");
@@ -170,6 +255,71 @@ mod tests {
         }
         let append = Op { access: Access::Append {}, ..on_set(OpKind::Write, "one", 4096.0, None) };
         assert!(refusal(append, true).unwrap().contains("keeps its size"));
+    }
+
+    #[test]
+    fn a_file_is_not_discarded_and_a_device_is_by_loops_over_its_set() {
+        let of = |target: &str, op: Op| {
+            let plan = plans::plan(target.to_owned(), on_device(), Vec::new());
+            let plan = Plan { targets: vec![Target { destroy_data: true, ..plan.targets[0].clone() }], ..plan };
+            let keep = on_set(OpKind::Read, "keep", 4096.0, Some(0));
+            let job = plans::job("load", vec![act(keep), act(op)], Stop::default());
+            let program = compile(&job, &phase(Vec::new(), Vec::new()), &plan.file_sets).unwrap();
+            check_job(&plan, &job, &program).err().map(|error| error.to_string())
+        };
+        for kind in [OpKind::Discard, OpKind::WriteZeroes, OpKind::PunchHole] {
+            let (by_set, by_slot) = (on_set(kind, "one", 4096.0, None), on_slot(kind, "one", 4096.0));
+            assert_eq!(of("block:/dev/x", by_set.clone()), None, "{kind:?}");
+            assert!(of("block:/dev/x", by_slot.clone()).unwrap().contains("works on a set, in a loop"), "{kind:?}");
+            for op in [by_set, by_slot] {
+                let refusal = of("file:///here", op);
+                assert_eq!(refusal.is_some(), kind == OpKind::Discard, "{kind:?}");
+                assert!(refusal.is_none_or(|text| text.contains("punch_hole")));
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_whole_blocks_of_the_device_that_they_are_on() {
+        let region = |from_bytes, length_bytes| Region::Range { from_bytes, length_bytes };
+        let up = |region| Access::Sequential { region, wrap: true };
+        let random = |align_bytes| Access::Random {
+            region: Region::Whole {},
+            distribution: Distribution::Uniform { min: 0.0, max: 1.0 },
+            coverage: crate::plan::Coverage::WithRepeats,
+            align_bytes,
+        };
+        let stride = |stride_bytes| Access::Stride { region: Region::Whole {}, stride_bytes, wrap: true };
+        let fixed = |value| Distribution::Fixed { value };
+        let rows = |rows: &[f64]| Distribution::Tabular { rows: rows.iter().map(|&size| [1.0, size, size]).collect() };
+        let whole = || up(Region::Whole {});
+        for (size, access, set_bytes, what) in [
+            (fixed(8192.0), whole(), 65_536.0, None),
+            (fixed(4096.0), up(region(4096, 8192)), 65_000.0, None),
+            (rows(&[4096.0, 12_288.0]), random(0), 65_536.0, None),
+            (fixed(512.0), whole(), 65_536.0, Some("size is 512 bytes")),
+            (rows(&[4096.0, 6144.0]), random(0), 65_536.0, Some("size is 6144 bytes")),
+            (fixed(4096.0), whole(), 65_000.0, Some("the size of its file set is 65000 bytes")),
+            (fixed(4096.0), up(region(512, 8192)), 65_536.0, Some("from is 512 bytes")),
+            (fixed(4096.0), up(region(4096, 8704)), 65_536.0, Some("length is 8704 bytes")),
+            (fixed(4096.0), random(512), 65_536.0, Some("align is 512 bytes")),
+            (fixed(4096.0), stride(4608), 65_536.0, Some("stride is 4608 bytes")),
+            (Distribution::Uniform { min: 4096.0, max: 8192.0 }, whole(), 65_536.0, Some("its size is drawn")),
+        ] {
+            let set = FileSet { size: fixed(set_bytes), ..on_device() };
+            let op = Op { size, access, ..on_set(OpKind::Discard, "one", 4096.0, None) };
+            let job = plans::job("load", vec![act(op)], Stop::default());
+            let mut plan = plan(set, true);
+            plan.phases = vec![Phase { jobs: vec![job], ..phase(Vec::new(), Vec::new()) }];
+
+            let refusal = check_ranges(&plan, |_| Some(4096)).err().map(|error| error.to_string());
+
+            match what {
+                Some(what) => assert!(refusal.as_ref().is_some_and(|text| text.contains(what)), "{what}: {refusal:?}"),
+                None => assert_eq!(refusal, None),
+            }
+            assert!(check_ranges(&plan, |_| None).is_ok(), "on no device");
+        }
     }
 
     #[test]

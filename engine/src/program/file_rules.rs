@@ -90,7 +90,7 @@ pub fn check_size(op: &Op, longest_bytes: u64) -> Result<(), String> {
             Err(format!("operation '{}': size is that of the value; it has at most 64 KiB", op.name))
         }
         SizeOf::LengthAboveZero if op.size == (Distribution::Fixed { value: 0.0 }) => {
-            Err(format!("operation '{}' allocates 0 bytes; size is the length to allocate", op.name))
+            Err(format!("operation '{}' is of 0 bytes; size is the length of its range", op.name))
         }
         SizeOf::Nothing | SizeOf::Transfer | SizeOf::Attribute | SizeOf::Length | SizeOf::LengthAboveZero => Ok(()),
     }

@@ -240,6 +240,21 @@ impl OpKind {
                 unsupported: "the file system has no holes to punch; take it out of the load",
                 ..ON_HANDLE
             },
+            Self::Discard => OpRules {
+                size: SizeOf::LengthAboveZero,
+                needs_writing: true,
+                stamps: Stamps::Unnoted,
+                unsupported: "the device takes no discards; take it out of the load",
+                ..ON_HANDLE
+            },
+            Self::WriteZeroes => OpRules {
+                size: SizeOf::LengthAboveZero,
+                needs_writing: true,
+                grows: Grows::Always,
+                stamps: Stamps::Unnoted,
+                unsupported: "the file system cannot zero a range without writing; write zeros instead",
+                ..ON_HANDLE
+            },
             Self::Fallocate => OpRules {
                 size: SizeOf::LengthAboveZero,
                 needs_writing: true,

@@ -251,10 +251,21 @@ pub fn length_of(file: BorrowedFd<'_>) -> io::Result<u64> {
     if end < 0 { Err(io::Error::last_os_error()) } else { Ok(end as u64) }
 }
 
+/// Bytes of a logical block of an open block device, which whatever it is asked for is a multiple of (BLKSSZGET).
+pub fn logical_block_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
+    /// `_IO(0x12, 104)` of linux/fs.h.
+    const BLKSSZGET: libc::c_ulong = 0x1268;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one int, for which there is room.
+    retried(|| unsafe { libc::ioctl(device.as_raw_fd(), BLKSSZGET as _, &raw mut bytes) })?;
+    u64::try_from(bytes).ok().filter(|&bytes| bytes > 0).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// `_IO(0x12, 119)` of linux/fs.h: discard a range of a block device.
+pub const BLKDISCARD: libc::c_ulong = 0x1277;
+
 /// Discard a range of an open block device, whose content is lost (BLKDISCARD).
 pub fn discard(device: BorrowedFd<'_>, offset: u64, length: u64) -> io::Result<()> {
-    /// `_IO(0x12, 119)` of linux/fs.h.
-    const BLKDISCARD: libc::c_ulong = 0x1277;
     let range = [offset, length];
     // SAFETY: the call reads two numbers of 64 bits, which live through it.
     retried(|| unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) }).map(drop)

@@ -227,7 +227,7 @@ impl Files {
         Ok((Target { request, index: place.index, is_fixed: false, reuses_timestamp: false, is_plain: false }, bytes))
     }
 
-    /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.
+    /// Handle of an open file, where the next `length` bytes are, and how many there are; a slot's position stays as it is.
     pub(super) fn handle(
         &mut self,
         op: &OpNode,
@@ -235,13 +235,13 @@ impl Files {
         length: u64,
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
-    ) -> Result<(Handle, u64), NoTarget> {
+    ) -> Result<(Handle, u64, u64), NoTarget> {
         if let FileSource::Slot(slot) = op.file {
             let file = self.slots[slot].ok_or(None)?;
-            return Ok((file.handle, line.map_or(file.at, |entry| entry.offset)));
+            return Ok((file.handle, line.map_or(file.at, |entry| entry.offset), length));
         }
-        let (place, _) = self.place_in_set(op, line, length, length == 0, backend, rng)?;
-        Ok((place.handle, place.offset))
+        let (place, length) = self.place_in_set(op, line, length, length == 0, backend, rng)?;
+        Ok((place.handle, place.offset, length))
     }
 
     /// A file that the worker opened before the start, by its index in the set.

@@ -30,7 +30,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     #[inline(never)]
     pub(super) fn fstat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let (file, _) = self.handle(op, 0)?;
+        let (file, ..) = self.handle(op, 0)?;
         Ok(self.admission.meter.timed(op, || self.tools.backend.fstat(file)))
     }
 
@@ -40,15 +40,23 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let (file, from) = match op.access {
             // A file as a whole begins at its first byte, time and again.
             Access::Whole { .. } => (self.handle(op, 0)?.0, 0),
-            _ => self.handle(op, length)?,
+            _ => {
+                let (file, from, _) = self.handle(op, length)?;
+                (file, from)
+            }
         };
         Ok(self.admission.meter.timed(op, || self.tools.backend.fallocate(file, from, length)))
     }
 
+    /// A call on a range of an open file: from where, and how many bytes.
     #[inline(never)]
-    pub(super) fn punch_hole(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn on_range(
+        &mut self,
+        op: &OpNode,
+        call: impl FnOnce(&mut B, Handle, u64, u64) -> i64,
+    ) -> Result<Done, StoppedBy> {
         let (file, at, length) = self.range(op)?;
-        Ok(self.admission.meter.timed(op, || self.tools.backend.punch_hole(file, at, length)))
+        Ok(self.admission.meter.timed(op, || call(&mut self.tools.backend, file, at, length)))
     }
 
     #[inline(never)]
@@ -75,16 +83,17 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(self.admission.meter.timed(op, call))
     }
 
-    /// An open file, and the bytes of it that an operation is about: from where, and how many; 0, 0: all.
+    /// An open file, and the bytes of it that an operation is about: from where, and how many; 0, 0: all. At the end of
+    /// a region there may be fewer than were asked for.
     fn range(&mut self, op: &OpNode) -> Result<(Handle, u64, u64), StoppedBy> {
         let length = self.length(op);
-        let (file, at) = self.handle(op, length)?;
+        let (file, at, length) = self.handle(op, length)?;
         Ok((file, if length == 0 { 0 } else { at }, length))
     }
 
     #[inline(never)]
     pub(super) fn lock(&mut self, op: &OpNode, lock: Lock) -> Result<Done, StoppedBy> {
-        let (file, _) = self.handle(op, 0)?;
+        let (file, ..) = self.handle(op, 0)?;
         let done = self.admission.meter.timed(op, || self.tools.backend.lock(file, lock));
         if lock == Lock::Unlocked {
             self.locked.remove(&file);
@@ -156,8 +165,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(done.without_bytes())
     }
 
-    /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.
-    fn handle(&mut self, op: &OpNode, length: u64) -> Result<(Handle, u64), StoppedBy> {
+    /// Handle of an open file, where the next `length` bytes are, and how many there are; a slot's position stays as it is.
+    fn handle(&mut self, op: &OpNode, length: u64) -> Result<(Handle, u64, u64), StoppedBy> {
         let tools = &mut self.tools;
         let found = tools.files.handle(op, self.line, length, &mut tools.backend, &mut self.rng);
         found.map_err(|miss| self.missed(op, miss))

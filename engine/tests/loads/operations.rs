@@ -149,6 +149,40 @@ fn lengths_grow_and_ranges_are_allocated_and_given_back_where_access_points() {
 }
 
 #[test]
+fn a_range_is_zeroed_up_to_the_end_of_its_region_and_no_byte_beside_it() {
+    let place = Place::new();
+    // The second of each pass is cut to 2,048 bytes.
+    let region = Region::Range { from_bytes: 8192, length_bytes: 6144 };
+    for kind in [OpKind::WriteZeroes, OpKind::PunchHole] {
+        let zero = placed(kind, "zero", Access::Sequential { region: region.clone(), wrap: true });
+        let mut set = set(1, 1.0, 65_536.0);
+        set.allocate = Allocate::Write;
+
+        let outcome = place.one(set, vec![zero], passes(4));
+
+        outcome.check_clean();
+        assert_eq!((outcome.ops("zero"), outcome.sum("zero", "bytes")), (4, 0));
+        let content = std::fs::read(place.path(0)).unwrap();
+        assert_eq!(content.len(), 65_536);
+        assert!(content[8192..14_336].iter().all(|&byte| byte == 0), "{kind:?}");
+        for beside in [&content[..8192], &content[14_336..]] {
+            assert!(beside.chunks(2048).all(|part| part.iter().any(|&byte| byte != 0)), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn what_moves_no_data_has_no_queue() {
+    for kind in [OpKind::PunchHole, OpKind::WriteZeroes, OpKind::Fstat] {
+        let op = placed(kind, "op", Access::Sequential { region: Region::Whole {}, wrap: true });
+        let mut deep = job("deep", vec![op], Stop { ops: Some(10), ..Stop::default() });
+        (deep.backend, deep.queue_depth) = (Backend::Aio {}, 4);
+
+        Place::new().run(set(1, 1.0, 65_536.0), vec![deep]).check_refused("needs a loop of reads, writes and flushes");
+    }
+}
+
+#[test]
 fn nothing_is_moved_where_there_is_no_storage() {
     let place = Place::new();
     let write = placed(OpKind::Write, "write", Access::Sequential { region: Region::Whole {}, wrap: true });

@@ -34,7 +34,7 @@ fn loads_that_a_file_set_cannot_serve_are_refused_in_words() {
         (on_set(OpKind::Mkdir, "mkdir", 0.0, None), 0.5, "existing_share = 0"),
         (on_set(OpKind::Advise, "advise", 0.0, None), 0.5, "it can be normal"),
         (on_set(OpKind::Setxattr, "set", 70_000.0, None), 0.5, "at most 64 KiB"),
-        (on_set(OpKind::Fallocate, "allocate", 0.0, None), 0.5, "allocates 0 bytes"),
+        (on_set(OpKind::Fallocate, "allocate", 0.0, None), 0.5, "is of 0 bytes"),
         (cold, 0.5, "cold_buffer and chunk_bytes are for reads and writes"),
     ] {
         Place::new().one(set(4, existing_share, 4096.0), vec![act(op)], passes(1)).check_refused(part);

@@ -39,7 +39,7 @@ from assay.analysis.rows import Span
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
 from assay.plan.durability import changes_per_flush
-from assay.plan.op_rules import CHANGES, WRITES
+from assay.plan.op_rules import CHANGES, EMPTIES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
@@ -115,7 +115,7 @@ def _is_counted(subject: Subject) -> bool:
 
 def _fetches_to_read(subject: Subject) -> bool:
     """Whether the one job of the phase fetches data for its reads alone."""
-    data = {OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.FALLOCATE, OpKind.PUNCH_HOLE}
+    data = {OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.FALLOCATE, *EMPTIES}
     data |= set() if subject.is_direct else {OpKind.WRITE}
     return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
@@ -329,11 +329,17 @@ def reaches_device(subject: Subject) -> bool:
     changes = {op.op for op in subject.operation.ops} & CHANGES
     only_writes = bool(changes) and changes <= WRITES
     passes_by = subject.is_direct and (subject.operation.direction == "write" or only_writes)
+    passes_by = passes_by or (bool(changes) and subject.is_on_device and changes <= EMPTIES)
     return not subject.touches_memory and (passes_by or _is_flushed_each_time(subject))
 
 
 def unflushed_caches(subject: Subject) -> tuple[str, ...]:
-    """Name devices that may lose a change that reached them, because nothing waits for a flush of their caches."""
+    """Name devices that may lose a change that reached them, because nothing waits for a flush of their caches.
+
+    What was discarded is not to be kept.
+    """
+    if {op.op for op in subject.operation.ops} & CHANGES <= {OpKind.DISCARD}:
+        return ()
     if not reaches_device(subject) or _is_flushed_each_time(subject):
         return ()
     return tuple(dict.fromkeys(name for target in subject.targets for name in volatile_caches(subject.run, target)))

@@ -21,6 +21,7 @@ VOLATILE = (
     "*.fs.free_bytes",
     "*.fs.free_inodes",
     "*.fs.used_share",
+    "*.health.*",
     "quick.size_reason",  # names the free space and the speed of the moment
     "*.pid",
     "*_utc",

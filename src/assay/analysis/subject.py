@@ -50,6 +50,12 @@ class Subject:
         return tuple(file_system_of(self.run, target) for target in self.targets)
 
     @property
+    def is_on_device(self) -> bool:
+        """Whether all that it works on are block devices without a file system."""
+        sets = self.operation.sets or job_sets(self.job)
+        return bool(sets) and all(self.run.plan.is_on_device(name) for name in sets)
+
+    @property
     def file_systems_of_all(self) -> tuple[str | None, ...]:
         """The same for everything that the phase works on."""
         return tuple(file_system_of(self.run, target) for target in self.targets_of_all)

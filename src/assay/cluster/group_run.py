@@ -36,6 +36,7 @@ from assay.cluster.relayed import RelayedStreams
 from assay.cluster.shares import lays_out_for_all, share_plan
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
+from assay.host.health_facts import begin_as_end, disks_with_health
 from assay.plan import Plan, Prepare
 from assay.running.carrying_out import was_refused
 from assay.running.kept_run import keep_run
@@ -106,7 +107,8 @@ def run_group(  # noqa: D417 - the rest is described by its name
     loads = [name for name, joined in connection.clients.items() if joined.role is Role.LOAD]
     plans = dict(share_plan(plan, share, loads, directories=directories))
     plans |= {name: observers_plan(plan) for name in connection.clients if name not in plans}
-    seen = _facts(plan, connection, directories)
+    asked = _directories(plan, connection, directories)
+    seen = connection.look(asked)
     laying_out = loads[:1] if share is Share.ONE_SET else loads
     hostnames = {name: connection.clients[name].hostname for name in laying_out}
     check_room_of_clients({name: plans[name] for name in laying_out}, seen, hostnames)
@@ -122,6 +124,7 @@ def run_group(  # noqa: D417 - the rest is described by its name
             connection,
             plans,
             seen,
+            asked=asked,
             clocks=clocks,
             share=share,
             on_lost=on_lost,
@@ -151,10 +154,10 @@ def run_group(  # noqa: D417 - the rest is described by its name
     return bundle, error
 
 
-def _facts(
+def _directories(
     plan: Plan, connection: Connection, directories: Mapping[str, Path] | None
-) -> Mapping[str, tuple[Fact, ...]]:
-    """Ask every client for its facts; observers have no directories."""
+) -> Mapping[str, Mapping[str, str]]:
+    """Give the directories that each client is asked for the facts of; observers have none."""
     places = {name: str(path) for name, path in places_of(plan).items()}
     asked: dict[str, Mapping[str, str]] = {}
     for name, joined in connection.clients.items():
@@ -162,7 +165,7 @@ def _facts(
             asked[name] = {}
         else:
             asked[name] = dict.fromkeys(places, str(directories[name])) if directories else places
-    return connection.look(asked)
+    return asked
 
 
 class _Leading:
@@ -174,6 +177,7 @@ class _Leading:
         plans: Mapping[str, Plan],
         seen: Mapping[str, tuple[Fact, ...]],
         *,
+        asked: Mapping[str, Mapping[str, str]],
         clocks: Mapping[str, ClockReading],
         share: Share,
         on_lost: OnLost,
@@ -182,6 +186,7 @@ class _Leading:
     ) -> None:
         self._bundle, self._plan, self._stops, self._connection = bundle, bundle.plan, stops, connection
         self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
+        self._asked = asked
         self._clients = {
             name: ClientState(joined, seen.get(name, ()), ClientRules(plans[name], self._since_begun_ns))
             for name, joined in connection.clients.items()
@@ -224,6 +229,7 @@ class _Leading:
                     self._send_controls(order, loads)
         self._read_clocks()
         self._fetch()
+        self._look_at_disks()
         self._raise_what_ended_it()
 
     @property
@@ -424,6 +430,24 @@ class _Leading:
                 self._disbelieve(name, f"what it recorded is not a stream of this run: {without_place(fault)}")
         for name, lie in self._streams.clear_relayed():
             self._disbelieve(name, without_place(lie))
+
+    def _look_at_disks(self) -> None:
+        """Ask clients whose disks showed their state before the run for it again."""
+        there = {
+            name: self._asked[name]
+            for name, client in self._clients.items()
+            if client.lost is None and any(disks_with_health(client.facts))
+        }
+        if not there or self._is_ended_at_once:
+            return
+        try:
+            after = self._connection.look(there)
+        except AssayError as error:
+            self._listener.say(f"the state of disks after the run is not known: {error}")
+            return
+        for name, facts in after.items():
+            client = self._clients[name]
+            client.facts = (*client.facts, *begin_as_end(client.facts, facts))
 
     def _keep_relayed(self, name: str, reason: str) -> None:
         client = self._clients[name]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.host.cgroups import cgroup_facts
 from assay.host.facts import Fact
+from assay.host.health_facts import health_facts
 from assay.host.knobs import knob_facts
 from assay.host.machine import machine_facts
 from assay.host.reading import SystemTree, absent, fact, known, valued
@@ -106,6 +107,9 @@ def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
             known(f"{layer}.carries", places.get(device.carries or "", "file system"), "/sys/class/block"),
             *(Fact(key=f"{layer}.{own.key}", value=own.value, source=own.source) for own in device.facts),
         ]
+        if device.kind == "disk":
+            health = health_facts(tree, device.name)
+            facts += [Fact(key=f"{layer}.{own.key}", value=own.value, source=own.source) for own in health]
         if device.name in path.backing:
             facts += path_facts(f"{layer}.backing", path.backing[device.name], tree)
         elif device.kind == "loop" and not any(below.carries == device.name for below in path.devices):

@@ -1,9 +1,13 @@
 """Which files are there, where do they lie, and what do they hold?"""
 
 import enum
+from typing import Final
 
 from assay.plan.distributions import Distribution
 from assay.plan.values import Kind, Value
+
+BLOCK_SCHEME: Final = "block:"
+"""How the address of a block device begins."""
 
 
 class Target(Value, kw_only=True, omit_defaults=True):

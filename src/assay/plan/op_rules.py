@@ -11,13 +11,18 @@ READS: Final = frozenset({OpKind.READ})
 WRITES: Final = frozenset({OpKind.WRITE})
 MOVES_DATA: Final = READS | WRITES
 FLUSHES: Final = frozenset({OpKind.FSYNC, OpKind.FDATASYNC})
-FREES: Final = frozenset({OpKind.UNLINK, OpKind.RENAME, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.PUNCH_HOLE})
-"""They can give blocks of files back."""
+FREES: Final = frozenset(
+    {OpKind.UNLINK, OpKind.RENAME, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.PUNCH_HOLE, OpKind.DISCARD}
+)
+"""They can give blocks of files back, or those of a device."""
+EMPTIES: Final = frozenset({OpKind.PUNCH_HOLE, OpKind.DISCARD, OpKind.WRITE_ZEROES})
+"""Where they were a block device holds zeros, or nothing. Their calls end when the device has answered."""
 CHANGES_FILES: Final = FREES | {
     OpKind.CREATE,
     OpKind.LINK,
     OpKind.SYMLINK,
     OpKind.FALLOCATE,
+    OpKind.WRITE_ZEROES,
     OpKind.MKDIR,
     OpKind.RMDIR,
     OpKind.CLONE,

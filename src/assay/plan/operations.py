@@ -28,6 +28,8 @@ class OpKind(enum.Enum):
     TRUNCATE_AT = "truncate_at"
     FALLOCATE = "fallocate"
     PUNCH_HOLE = "punch_hole"
+    DISCARD = "discard"
+    WRITE_ZEROES = "write_zeroes"
     MKDIR = "mkdir"
     RMDIR = "rmdir"
     READDIR = "readdir"

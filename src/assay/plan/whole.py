@@ -6,7 +6,7 @@ import msgspec
 
 from assay.errors import PlanError
 from assay.plan import limits
-from assay.plan.file_sets import FileSet, Target
+from assay.plan.file_sets import BLOCK_SCHEME, FileSet, Target
 from assay.plan.phases import NextRound, Phase, Rounds, check_longest_time
 from assay.plan.references import check_plan
 from assay.plan.values import Value
@@ -124,6 +124,11 @@ class Plan(Value, kw_only=True):
             if candidate.name == name:
                 return candidate
         raise PlanError(f"plan '{self.name}': no file set '{name}'")
+
+    def is_on_device(self, name: str) -> bool:
+        """Return whether a file set is a block device; raises PlanError if there is none of that name."""
+        target = self.file_set(name).target
+        return any(one.name == target and one.uri.startswith(BLOCK_SCHEME) for one in self.targets)
 
 
 def _check_rounds(rounds: Rounds | None, phases: Sequence[Phase]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay import events
+from assay.analysis.device_health import health_of_devices
 from assay.analysis.set_views import OBSERVER
 from assay.bundle.client_set import Role
 from assay.results import ClientOfRun, Document, ForeignSource
@@ -42,9 +43,11 @@ def head_of(document: Document, run: "RunRecord") -> Head:
         pairs += _foreign(document.run.foreign)
     pairs += [pair for pair in (("answers", run.plan.answers), ("void if", run.plan.void_if)) if pair[1]]
     pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
+    pairs += [("device", device.in_words()) for device in health_of_devices(run)]
     pairs += _data(run)
     if document.clients:
         pairs += _clients(document, run)
+        pairs += _devices_of_clients(run)
     elif hello := run.first(events.Hello):
         machine = hello.machine
         ram = format_bytes(machine.ram_bytes)
@@ -76,6 +79,16 @@ def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
     hellos = [hello for member in run.members if (hello := member.run.first(events.Hello)) is not None]
     engines = {f"assay-engine {hello.engine.version} ({hello.engine.profile} build)" for hello in hellos}
     return [*pairs, *([("engine", "; ".join(sorted(engines)))] if engines else [])]
+
+
+def _devices_of_clients(run: "RunRecord") -> list[tuple[str, str]]:
+    """Describe the disks of the first clients, as far as they show something."""
+    found = [
+        ("device", f"{one.member.name}, {device.in_words()}")
+        for one in run.members
+        for device in health_of_devices(one.run)
+    ]
+    return found[:_MOST_NAMED]
 
 
 def _machines(run: "RunRecord") -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from assay import events
+from assay.analysis.device_health import health_of_devices
 from assay.analysis.record import RunRecord
 from assay.outward import json_text
 from assay.outward import markup as escape
@@ -59,7 +60,8 @@ def preparation(run: RunRecord) -> str:
 
 
 def environment(run: RunRecord) -> str:
-    """List every recorded fact with its source, the engine's own words first."""
+    """Describe what disks showed, and list every recorded fact with its source, the engine's own words first."""
+    health = "".join(f"<p>{escape(device.in_words())}</p>" for device in health_of_devices(run))
     rows = [(fact.key, fact_value(fact.value), fact.source) for fact in run.sourced_facts]
     for event in run.all(events.Hello):
         rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
@@ -67,7 +69,7 @@ def environment(run: RunRecord) -> str:
     shown = facts_markup(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
     return (
         '<section aria-labelledby="environment"><h2 id="environment">Environment</h2>'
-        f"<details><summary>{len(rows)} facts with their sources</summary>{shown}</details></section>"
+        f"{health}<details><summary>{len(rows)} facts with their sources</summary>{shown}</details></section>"
     )
 
 

@@ -17,6 +17,7 @@ from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_place import remove_in_run
 from assay.errors import AssayError, Interrupted
 from assay.host.facts import Fact
+from assay.host.health_facts import health_at_end
 from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.running import gates, kept_ceilings
@@ -82,9 +83,15 @@ def run_plan(  # noqa: D417 - the other names are clear
     def work(bundle: RunBundle, stops: Stops) -> None:
         machine = collect(places(plan))
         bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
-        for event in _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout):
-            if isinstance(event, events.CeilingsMeasured):
-                kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
+        try:
+            for event in _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout):
+                if isinstance(event, events.CeilingsMeasured):
+                    kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
+        finally:
+            # Where they cannot be written, the run cannot be sealed either, which is reported.
+            with contextlib.suppress(AssayError):
+                if at_end := health_at_end(machine):
+                    bundle.record_facts(at_end)
 
     return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks, was_refused=was_refused)
 

@@ -46,7 +46,7 @@ def of_run(run: RunRecord) -> Iterable[Finding]:
                 " the set is missing): stale blocks were not detected."
             )
             cure = "Lay the set out anew, so that stale blocks are detected again."
-            found.append(findings.note("generations-unknown", text, cure))
+            found.append(findings.note("verified-in-part", text, cure))
         is_memory = file_system_of(run, run.plan.file_set(event.set).target) in MEMORY_FILE_SYSTEMS
         if not is_memory and (event.resident_share is None or event.resident_share > 0):
             found.append(_in_memory(event.set, event.resident_share))
@@ -59,7 +59,7 @@ def _compared_in_memory(names: Sequence[str], share: float | None) -> Finding:
         f"Reads of '{format_names(names)}' were compared with what was written, and {known} of these bytes came from memory:"
         " whether the storage has them as they were written was not looked at."
     )
-    return findings.note("verified-in-memory", text, "Read with direct I/O, or verify the set with the step verify.")
+    return findings.note("verified-in-part", text, "Read with direct I/O, or verify the set with the step verify.")
 
 
 def _in_memory(name: str, share: float | None) -> Finding:
@@ -68,9 +68,7 @@ def _in_memory(name: str, share: float | None) -> Finding:
         f"Set '{name}' was verified with {known} of its pages in memory: whether the storage has these as they were written"
         " was not looked at."
     )
-    return findings.note(
-        "verified-in-memory", text, "Verify after a restart, or after the file system was mounted anew."
-    )
+    return findings.note("verified-in-part", text, "Verify after a restart, or after the file system was mounted anew.")
 
 
 def _findings(items: Iterable[events.Corruption], who: str) -> tuple[Finding, ...]:

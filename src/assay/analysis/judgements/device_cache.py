@@ -18,6 +18,7 @@ from assay import plan
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.rows import NS_PER_S
+from assay.plan.op_rules import CHANGES, EMPTIES
 from assay.results import Finding
 from assay.units import format_number, format_seconds
 
@@ -53,7 +54,8 @@ def _unflushed(case: Case) -> Finding:
 
 def _too_fast(case: Case) -> Iterator[Finding]:
     """Hold durable writes against random reads of the same run."""
-    if not (case.operation.changes and case.reaches_device and case.latency_ns.mean):
+    writes = any(op.op in CHANGES - EMPTIES for op in case.operation.ops)
+    if not (writes and case.reaches_device and case.latency_ns.mean):
         return
     write_s = case.latency_ns.mean / NS_PER_S
     read_s = max(_random_reads_s(case), default=0.0)

@@ -1,8 +1,8 @@
 """Report discards that the devices executed in the window.
 
 What a file system frees it gives back to the device (mount option `discard`, `fstrim`), often some seconds after the files
-were removed. A device that erases then serves others more slowly. A load that removes files or punches holes (fio's trim)
-has that in its own rate.
+were removed. A device that erases then serves others more slowly. A load that removes files, punches holes or discards
+blocks itself (fio's trim) has that in its own rate.
 
 Limits: what a device does inside after a discard was acknowledged is not seen. Counted since Linux 4.18 (diskstats).
 """
@@ -31,15 +31,12 @@ def judge(case: Case) -> Iterable[Finding]:
     share = min(1.0, taken_ns / (span.seconds * NS_PER_S))
     if share < thresholds.NOTABLE_SHARE:
         return
-    text = (
-        f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems freed"
-        f" {format_bytes(given_bytes)}."
-    )
+    given = format_bytes(given_bytes)
+    text = f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards of {given}"
     if any(op.op in FREES for job in case.record.phase.jobs for op in job_ops(job)):
-        yield findings.note(
-            "earlier-io", f"{text} The load frees blocks itself, so that is a part of its cost.", effect=share
-        )
+        text += ". The load frees blocks itself, so that is a part of its cost."
+        yield findings.note("earlier-io", text, effect=share)
         return
     cure = "Wait until earlier removals are discarded (fstrim; some seconds with the mount option discard). Then run again."
-    text += " They slow the load's own requests."
+    text += " that file systems freed. They slow the load's own requests."
     yield findings.weak("earlier-io", text, cure, brief="discards meanwhile", effect=share)

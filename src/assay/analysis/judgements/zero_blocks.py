@@ -3,7 +3,8 @@
 An SSD or a thin volume answers reads of blocks that were never written, or were discarded, with zeros and without its
 storage: such a device is faster than one that is in use. The engine looks at blocks at random places of a set on a block
 device that this run did not write (`engine/src/places/sampled_zeros.rs`). What the run itself has written over the set since
-then can have filled at most as many of them; that share is taken off.
+then can have filled at most as many of them; that share is taken off. The same holds for blocks that the step `discard`,
+or operations of the load (`discard`, `write_zeroes`, `punch_hole`), left without content.
 
 Limits: whether a block of zeros was written is not known, nor what a load reads that goes over a part of the set.
 """
@@ -13,9 +14,11 @@ from collections.abc import Iterable
 from assay import events
 from assay.analysis import device, findings, thresholds
 from assay.analysis.case import Case
-from assay.analysis.record import RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.statistics.binomial import binomial_interval
-from assay.plan.walk import job_sets
+from assay.plan.distributions import Distribution, Fixed, Tabular
+from assay.plan.op_rules import EMPTIES
+from assay.plan.walk import job_sets, touched_sets
 from assay.results import Finding
 from assay.verdicts import ServedBy
 
@@ -28,6 +31,9 @@ def judge(case: Case) -> Iterable[Finding]:
     for name in case.operation.sets or job_sets(case.job):
         if (emptied := _last_discard(case, name)) is not None:
             yield from _of_discarded(case, name, emptied)
+            continue
+        if found := _of_emptied(case, name):
+            yield found
             continue
         before = [
             each for each in case.run.all(events.Prepared) if each.set == name and each.t_ns <= case.record.start_ns
@@ -53,6 +59,53 @@ def _of_discarded(case: Case, name: str, emptied: events.StepDone) -> Iterable[F
         " blocks without its storage: a device in use may be slower."
     )
     yield findings.weak("zero-blocks", text, "Write the device after the discard.", brief="discarded", effect=empty)
+
+
+def _of_emptied(case: Case, name: str) -> Finding | None:
+    """Judge what operations of the load took from a set on a device since it was laid out."""
+    set_bytes = case.run.set_bytes(name)
+    laid_out = [each.t_ns for each in case.run.all(events.Prepared) if each.set == name and not each.reused]
+    if not set_bytes or not case.run.plan.is_on_device(name):
+        return None
+    since_ns = max((t_ns for t_ns in laid_out if t_ns <= case.record.start_ns), default=0)
+    emptied = {
+        record.start_ns: taken
+        for record in case.run.phases
+        if since_ns <= record.start_ns <= case.record.start_ns and (taken := emptied_bytes(record, name))
+    }
+    if not emptied:
+        return None
+    share = min(1.0, sum(emptied.values()) / set_bytes)
+    if share - _written_bytes(case, name, min(emptied)) / set_bytes <= thresholds.SMALL_SHARE:
+        return None
+    text = (
+        f"The load discarded or zeroed up to {100 * share:.0f} % of '{name}', and did not write as much since. An SSD"
+        " answers reads of these blocks without its storage: a device in use may be slower."
+    )
+    cure = "Read before the load discards, or write the device in between."
+    return findings.weak("zero-blocks", text, cure, brief="discarded or zeroed", effect=share)
+
+
+def emptied_bytes(record: PhaseRecord, name: str) -> float:
+    """Return the bytes of a set that operations of a phase left without content, at most: ranges may overlap."""
+    return sum(
+        record.rows(job.name, operation.name).total("ops") * sum(_longest(op.size) for op in taking)
+        for job in record.phase.jobs
+        for operation in record.operations[job.name].values()
+        if not operation.is_group
+        and (taking := [op for op in operation.ops if op.op in EMPTIES and name in touched_sets(job, [op])])
+    )
+
+
+def _longest(size: Distribution) -> float:
+    """Return the largest value of a size that a device takes: a fixed one, or a row of some."""
+    match size:
+        case Fixed(value=value):
+            return value
+        case Tabular(rows=rows):
+            return max(most for _, _, most in rows)
+        case _:
+            return 0.0
 
 
 def _of_set(case: Case, prepared: events.Prepared) -> Iterable[Finding]:

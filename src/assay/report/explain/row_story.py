@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from assay.analysis.curve import curve_of, in_flight
+from assay.analysis.device_health import health_of_devices
 from assay.analysis.finding_pages import page_of
 from assay.analysis.findings import NOTE
 from assay.analysis.record import RunRecord
@@ -91,6 +92,7 @@ def row_story(
         paragraph("expected", expected_of_row(document, result), width),
         paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
+        paragraph("device", [device.in_words() for device in health_of_devices(run)], width),
         paragraph("trust", _trust(result), width),
         paragraph("placed", placed_words(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["not known for this row"]),

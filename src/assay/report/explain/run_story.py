@@ -2,6 +2,8 @@
 
 from rich.text import Text
 
+from assay.analysis.device_health import health_of_devices
+from assay.analysis.record import RunRecord
 from assay.report.expected_words import expectation_words
 from assay.report.explain.finding_story import finding_ids
 from assay.report.explain.paragraphs import paragraph
@@ -10,9 +12,11 @@ from assay.report.titles import titles_of
 from assay.results import Document, Result
 
 
-def run_story(document: Document, width: int) -> list[Text]:
-    """Summarise a run."""
+def run_story(document: Document, run: RunRecord, width: int) -> list[Text]:
+    """Summarise a run; `run` is what its results were worked out from."""
     lines = paragraph("run", [document.run.id, document.run.command], width)
+    for device in health_of_devices(run):
+        lines += paragraph("device", [device.in_words()], width)
     lines += paragraph("expected", map(expectation_words, document.expectations), width)
     for finding in document.findings:
         lines += [Text(), *paragraph("", [f"{finding.severity} {finding.id}: {finding.text}"], width)]

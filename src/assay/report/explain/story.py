@@ -44,7 +44,7 @@ def story(
         clients: How many the needs of a row are worked out for.
     """
     if about is None:
-        return run_story(sums_of(document), width)
+        return run_story(sums_of(document), run, width)
     if _NUMBER.fullmatch(about):
         count = len(sums_of(document).results)
         if not 1 <= int(about) <= count:

@@ -12,6 +12,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
     size, files = job.size, job.files
     is_write_only = job.writes and not job.reads
     is_in_turn = bool(job.distributions[0].blocks)
+    has_ranges = job.engine in EXTENTS or job.discards
     for name, is_wrong, why in (
         (
             "thinktime",
@@ -71,12 +72,12 @@ def check(job: JobSettings, given: JobOptions) -> None:
         ("ioengine", job.engine == "ftruncate" and job.trims, "has lengths alone; use rw=write or randwrite"),
         (
             "ioengine",
-            job.engine in EXTENTS and not job.is_random and not job.has_one_size,
+            has_ranges and not job.is_random and not job.has_one_size,
             "is not supported for ranges of several sizes in a row; use bs, or rw=randwrite",
         ),
         (
             "ioengine",
-            job.engine in EXTENTS and not job.has_one_size and not size.is_time_based,
+            has_ranges and not job.has_one_size and not size.is_time_based,
             "cannot end by bytes with ranges of several sizes; give time_based and a runtime",
         ),
         ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has only one file; use nrfiles=1"),

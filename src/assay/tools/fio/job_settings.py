@@ -198,7 +198,12 @@ class JobSettings:
     @property
     def moves_data(self) -> bool:
         """Whether its I/Os are of bytes, moved or (`null`) counted as if."""
-        return not self.is_metadata and self.engine not in EXTENTS
+        return not self.is_metadata and self.engine not in EXTENTS and not self.discards
+
+    @property
+    def discards(self) -> bool:
+        """Whether its I/Os are discards of a block device."""
+        return self.trims and self.files.device_bytes > 0 and self.engine != "null"
 
     @property
     def is_metadata(self) -> bool:

@@ -146,10 +146,12 @@ def extent_name(job: JobSettings, size: int) -> str:
 
 
 def _extent(member: JobInstance, of_set: plan.FromSet) -> plan.Action:
-    """Change the length or the extents of a file."""
+    """Change the length or the extents of a file, or discard a range of a device."""
     job = member.settings
     if job.engine == "ftruncate":
         kind = plan.OpKind.TRUNCATE_AT
+    elif job.discards:
+        kind = plan.OpKind.DISCARD
     else:
         kind = plan.OpKind.PUNCH_HOLE if job.trims else plan.OpKind.FALLOCATE
     access = _access(member, job.sizes[1], job.distributions[1])

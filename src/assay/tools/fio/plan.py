@@ -228,7 +228,7 @@ def _spacing(rate: Rate) -> plan.Spacing:
 
 
 def _backend(job: JobSettings) -> plan.Backend:
-    match job.engine:
+    match "psync" if job.discards else job.engine:
         case "io_uring":
             return plan.IoUring(sqpoll=job.sqpoll, iopoll=job.hipri)
         case "libaio":
@@ -258,6 +258,11 @@ def _list_deviations(members: Sequence[JobInstance]) -> Iterator[plan.Untranslat
         yield plan.Untranslated(
             what="the map that random reads and writes of a job share",
             why="each direction had a map of its own, so what was just written could be read from the page cache",
+        )
+    if any(job.discards and job.options.get("iodepth", "1") != "1" for job in jobs):
+        yield plan.Untranslated(
+            what="iodepth of trims",
+            why="a trim is one call, and the next began when it had returned; with fio's libaio too",
         )
     if any(job.engine == "null" for job in jobs):
         yield plan.Untranslated(

@@ -78,14 +78,17 @@ def _formats(own: Mapping[str, str]) -> tuple[str, ...]:
 def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     reads, writes, is_random, step = _way(given)
     engine = _engine(given)
-    trims = _is_trim(given)
+    placed = files_of(given)
+    is_on_device = placed.device_bytes > 0
+    trims = _is_trim(given, is_on_device=is_on_device)
     if engine in METADATA:
         reads, writes, is_random = True, False, False
-    placed = files_of(given)
     least, complete_most = given.whole("iodepth_batch_complete_min", 1), given.whole("iodepth_batch_complete_max", 0)
     most_depth = int(NUMBERS["queue_depth"].most)
-    depth = given.whole("iodepth", 1, 1, most_depth) if engine in QUEUES else 1
-    if "iodepth_low" in given and given.whole("iodepth_low") != depth:
+    # As with libaio of fio, a trim ends before the next one begins.
+    has_queue = engine in QUEUES and not (trims and is_on_device and engine != "null")
+    depth = given.whole("iodepth", 1, 1, most_depth) if has_queue else 1
+    if "iodepth_low" in given and has_queue and given.whole("iodepth_low") != depth:
         raise given.fault("iodepth_low", "is not supported: the queue is filled as soon as there is room; leave it out")
     if least == 0 or (complete_most and complete_most < least):
         raise given.fault("iodepth_batch_complete_min", "is 0, or above iodepth_batch_complete_max; give 1 or more")
@@ -176,14 +179,13 @@ def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
     return reads, writes, is_random, 0 if is_random else number
 
 
-def _is_trim(given: JobOptions) -> bool:
+def _is_trim(given: JobOptions, *, is_on_device: bool) -> bool:
     word = given.word("rw", "read")
     if "trim" not in word:
         return False
-    if given.word("ioengine", "psync") not in {"falloc", "null"}:
+    if not is_on_device and given.word("ioengine", "psync") not in {"falloc", "null"}:
         raise given.fault(
-            "rw",
-            "trims a device, as fio does, and Assay measures through files; ioengine=falloc gives parts of a file back",
+            "rw", "trims a block device, which filename names; ioengine=falloc gives parts of a file back instead"
         )
     if any("," in given.text(name) for name in ("bs", "bsrange", "bssplit", "rate", "rate_iops")):
         raise given.fault("rw", "trims, which have the sizes and the rate of writes here; give one of each")
