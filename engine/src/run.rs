@@ -24,6 +24,7 @@ use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
 use crate::steps::cache::residency_of;
+use crate::sys::affinity;
 use crate::sys::limits as process_limits;
 use crate::warning_id::WarningId;
 use std::collections::HashMap;
@@ -60,6 +61,7 @@ pub fn run(
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
+        plan.phases.iter().flat_map(|phase| &phase.jobs).try_for_each(affinity::check)?;
         memory::check(plan, &programs)?;
         let run = Run::open(plan, emitter, inbox, sender, stopper, capabilities)?;
         Ok((run, programs))

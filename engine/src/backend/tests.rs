@@ -53,7 +53,15 @@ fn request(file: Handle, kind: RequestKind, offset: usize, length: usize) -> Req
 }
 
 fn uring(depth: u32) -> Uring {
-    Uring::new(UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 8, sqpoll: false, iopoll: false }).unwrap()
+    Uring::new(UringOptions {
+        depth,
+        buffer_bytes: BLOCK,
+        most_pieces: 8,
+        sqpoll: false,
+        sqpoll_cpu: None,
+        iopoll: false,
+    })
+    .unwrap()
 }
 
 /// What any backend must do, one operation at a time.

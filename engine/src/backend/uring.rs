@@ -43,6 +43,8 @@ pub struct UringOptions {
     pub most_pieces: u32,
     /// Whether a thread of the kernel polls for submissions.
     pub sqpoll: bool,
+    /// CPU of that thread; None: the kernel chooses.
+    pub sqpoll_cpu: Option<u32>,
     /// Whether completions are polled for.
     pub iopoll: bool,
 }
@@ -85,8 +87,9 @@ impl Uring {
         let depth = options.depth as usize;
         let buffers = Buffers::new(depth, options.buffer_bytes)?;
         let mut notes: Vec<Note> = how.note().into_iter().collect();
-        let polls = options.iopoll.then_some("IOPOLL");
-        let mut features: Vec<String> = how.features().iter().copied().chain(polls).map(str::to_owned).collect();
+        let mut features: Vec<String> = how.features().iter().copied().map(str::to_owned).collect();
+        features.extend(options.sqpoll_cpu.map(|cpu| format!("SQ_AFF to CPU {cpu}")));
+        features.extend(options.iopoll.then(|| "IOPOLL".to_owned()));
         // SAFETY: the buffers live as long as the ring: `Drop` frees neither before every request has come back.
         let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
         match &registered {
@@ -423,6 +426,9 @@ fn build(options: UringOptions) -> io::Result<(IoUring, Handing)> {
         builder.setup_iopoll();
     }
     if options.sqpoll {
+        if let Some(cpu) = options.sqpoll_cpu {
+            builder.setup_sqpoll_cpu(cpu);
+        }
         return Ok((builder.setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?, Handing::Polled));
     }
     if let Ok(ring) = builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries) {

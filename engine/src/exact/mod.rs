@@ -80,7 +80,8 @@ impl Trial {
     /// With `depth` requests in flight.
     fn queued(mut self, depth: u32) -> Self {
         self.job.queue_depth = depth;
-        self.job.backend = Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse };
+        self.job.backend =
+            Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Refuse };
         self
     }
 

@@ -104,8 +104,8 @@ impl Setup {
         match self.backend {
             Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces), alone),
             Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(buffer_bytes), alone),
-            Backend::IoUring { sqpoll, iopoll, .. } => {
-                let options = UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll };
+            Backend::IoUring { sqpoll, sqpoll_cpu, iopoll, .. } => {
+                let options = UringOptions { depth, buffer_bytes, most_pieces, sqpoll, sqpoll_cpu, iopoll };
                 self.serve(reporter, || Uring::new(options), Worker::run_queue);
             }
             Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces), Worker::run_queue),

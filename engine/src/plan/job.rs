@@ -146,6 +146,9 @@ pub enum Backend {
     IoUring {
         /// Kernel thread that polls the submission queue.
         sqpoll: bool,
+        /// CPU of that thread, with `sqpoll` alone; None: the kernel chooses.
+        #[serde(default)]
+        sqpoll_cpu: Option<u32>,
         /// Busy-wait for completions (polled devices only).
         iopoll: bool,
         /// What happens where the kernel refuses io_uring.

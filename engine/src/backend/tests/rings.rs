@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn a_ring_whose_submissions_are_polled_for_works_as_well() {
     for depth in [1, 3, 8, 8, 8, 8, 8, 8, 8, 32] {
-        let options = UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
+        let options =
+            UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, sqpoll_cpu: None, iopoll: false };
 
         keeps_a_queue_full(Uring::new(options).unwrap(), depth as usize);
     }

@@ -168,6 +168,7 @@ class JobSettings:
     numa_node: int | None
     advice: str
     sqpoll: bool
+    sqpoll_cpu: int | None
     hipri: bool
     percentiles: tuple[float, ...]
 

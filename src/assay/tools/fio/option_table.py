@@ -60,10 +60,10 @@ _TAKEN = frozenset({
     "buffer_compress_percentage", "dedupe_percentage", "zero_buffers", "loops", "group_reporting",
     "new_group",
     "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
-    "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
-    "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep", "random_sequence_stride", "fill_device",
-    "verify_backlog", "steadystate", "steadystate_duration", "steadystate_ramp_time",
-    "steadystate_check_interval",
+    "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "sqthread_poll_cpu", "hipri",
+    "percentile_list", "stats", "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep",
+    "random_sequence_stride", "fill_device", "verify_backlog", "steadystate", "steadystate_duration",
+    "steadystate_ramp_time", "steadystate_check_interval",
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
@@ -109,7 +109,6 @@ _NOTED = {
     "verify_async_cpus": "checking is not part of any latency",
     "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
     "exitall_on_error": "the first error ends its job, and is reported",
-    "sqthread_poll_cpu": "the kernel chooses",
     "rwmixcycle": "fio has no use for it any more",
     "rate_min": "a rate that is not held is reported, and ends no job",
     "rate_iops_min": "a rate that is not held is reported, and ends no job",

@@ -230,7 +230,7 @@ def _spacing(rate: Rate) -> plan.Spacing:
 def _backend(job: JobSettings) -> plan.Backend:
     match job.engine:
         case "io_uring":
-            return plan.IoUring(sqpoll=job.sqpoll, iopoll=job.hipri)
+            return plan.IoUring(sqpoll=job.sqpoll, sqpoll_cpu=job.sqpoll_cpu, iopoll=job.hipri)
         case "libaio":
             return plan.Aio()
         case "null":

@@ -143,6 +143,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         numa_node=given.whole("numa_cpu_nodes", 0, 0, 1023) if "numa_cpu_nodes" in given else None,
         advice=_advice(given, is_random=is_random),
         sqpoll=given.flag("sqthread_poll"),
+        sqpoll_cpu=given.whole("sqthread_poll_cpu", 0, 0, 8191) if "sqthread_poll_cpu" in given else None,
         hipri=given.flag("hipri"),
         percentiles=given.read("percentile_list", DEFAULT_PERCENTILES, percentiles),
     )
