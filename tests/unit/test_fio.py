@@ -141,6 +141,17 @@ def test_the_polling_thread_of_a_ring_has_the_cpu_of_fio() -> None:
             only_job(*lacking)
 
 
+def test_buffers_lie_in_huge_pages_where_fio_has_them_there() -> None:
+    for kind in ("--mem=mmaphuge", "--iomem=mmaphuge:/mnt/huge/file", "--mem=shmhuge"):
+        assert only_job("--size=1m", kind, "--hugepage-size=2m").huge_pages
+    for plain in ((), ("--mem=mmap",), ("--mem=mmaphuge", "--iomem=malloc")):
+        assert not only_job("--size=1m", *plain).huge_pages
+    assert any(note.startswith("mem: ") for note in settings("--name=x", "--size=1m", "--mem=shm").notes)
+    assert not settings("--name=x", "--size=1m", "--mem=shmhuge").notes
+    with pytest.raises(InputError, match=r"hugepage-size.*must be 2m"):
+        only_job("--size=1m", "--mem=mmaphuge", "--hugepage-size=1g")
+
+
 # -- precedence --------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ use super::pieces::Pieces;
 use super::punts::PuntCounter;
 use super::store::Handle;
 use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::sys::limits::limit_of;
 use crate::warning_id::WarningId;
 use io_uring::{IoUring, opcode, squeue, types};
@@ -37,8 +37,8 @@ const LONGEST_POLL: Duration = Duration::from_millis(10);
 pub struct UringOptions {
     /// Requests in flight.
     pub depth: u32,
-    /// Longest transfer.
-    pub buffer_bytes: usize,
+    /// Its buffers, as long as the longest transfer.
+    pub buffer_size: BufferSize,
     /// Most pieces of a vectored request.
     pub most_pieces: u32,
     /// Whether a thread of the kernel polls for submissions.
@@ -85,7 +85,7 @@ impl Uring {
         let (ring, how) = build(options)?;
         let punts = PuntCounter::open(ring.as_raw_fd(), options.sqpoll);
         let depth = options.depth as usize;
-        let buffers = Buffers::new(depth, options.buffer_bytes)?;
+        let buffers = Buffers::new(depth, options.buffer_size)?;
         let mut notes: Vec<Note> = how.note().into_iter().collect();
         let mut features: Vec<String> = how.features().iter().copied().map(str::to_owned).collect();
         features.extend(options.sqpoll_cpu.map(|cpu| format!("SQ_AFF to CPU {cpu}")));
@@ -94,7 +94,7 @@ impl Uring {
         let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
         match &registered {
             Ok(()) => features.push("registered buffers".to_owned()),
-            Err(error) => notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096))),
+            Err(error) => notes.push(buffers_refused(error, depth, buffers.slot_bytes())),
         }
         Ok(Self {
             is_iopoll: options.iopoll,
@@ -462,7 +462,7 @@ impl Drop for Uring {
         while self.in_flight > 0 {
             if self.complete(&mut done, Wait { at_least: 1, at_most: usize::MAX, within: None }).is_err() {
                 // The kernel may still write into the buffers: leaking them is the only safe way out.
-                let unreachable = Buffers::new(1, 1).expect("a page of memory");
+                let unreachable = Buffers::new(1, BufferSize::plain(1)).expect("a page of memory");
                 std::mem::forget(std::mem::replace(&mut self.buffers, unreachable));
                 std::mem::forget(std::mem::replace(&mut self.pieces, Pieces::new(0, 1)));
                 return;

@@ -30,6 +30,9 @@ pub struct Job {
     pub open: OpenFlags,
     /// CPUs and memory of its workers.
     pub affinity: Affinity,
+    /// Whether the buffers of its workers lie in huge pages of 2 MiB.
+    #[serde(default)]
+    pub huge_pages: bool,
     /// Limits that pace a closed loop without a schedule of arrivals.
     pub limit: RateLimit,
     /// Seconds between the common start and the start of this job; its own `stop.seconds` count from there.

@@ -153,7 +153,7 @@ mod tests {
 
         let (maps, seen) = std::thread::spawn(|| {
             bind(&Affinity { cpus: Vec::new(), numa_node: Some(0) }, 5).unwrap();
-            let buffers = crate::buffer::Buffers::new(1, 4096).unwrap();
+            let buffers = crate::buffer::Buffers::new(1, crate::buffer::BufferSize::plain(4096)).unwrap();
             let address = buffers.address(0) as usize;
             let begins_before = |line: &&str| {
                 usize::from_str_radix(line.split(' ').next().unwrap(), 16).is_ok_and(|begin| begin <= address)

@@ -5,8 +5,14 @@ use super::*;
 #[test]
 fn a_ring_whose_submissions_are_polled_for_works_as_well() {
     for depth in [1, 3, 8, 8, 8, 8, 8, 8, 8, 32] {
-        let options =
-            UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, sqpoll_cpu: None, iopoll: false };
+        let options = UringOptions {
+            depth,
+            buffer_size: BufferSize::plain(BLOCK),
+            most_pieces: 1,
+            sqpoll: true,
+            sqpoll_cpu: None,
+            iopoll: false,
+        };
 
         keeps_a_queue_full(Uring::new(options).unwrap(), depth as usize);
     }
@@ -57,7 +63,7 @@ fn a_queue_with_requests_in_flight_can_be_dropped() {
         let mut done = Vec::new();
         backend.complete(&mut done, Wait::FOR_ONE).unwrap();
         drop(backend);
-        Psync::new(1, 1).unwrap().close_file(fd);
+        Psync::new(BufferSize::plain(1), 1).unwrap().close_file(fd);
     }
 }
 

@@ -166,6 +166,7 @@ class JobSettings:
     invalidate: bool
     cpus: tuple[int, ...]
     numa_node: int | None
+    huge_pages: bool
     advice: str
     sqpoll: bool
     sqpoll_cpu: int | None

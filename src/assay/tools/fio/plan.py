@@ -180,6 +180,7 @@ def _job(member: JobInstance, place: Placed) -> plan.Job:
             advice="" if job.direct or not job.moves_data or job.engine in {"mmap", "null"} else job.advice,
         ),
         affinity=plan.Affinity(cpus=job.cpus, numa_node=job.numa_node),
+        huge_pages=job.huge_pages and job.moves_data,
         stop=_stop(member),
     )
 
