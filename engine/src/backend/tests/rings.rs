@@ -19,9 +19,36 @@ fn a_ring_whose_submissions_are_polled_for_works_as_well() {
 }
 
 #[test]
+fn calls_go_by_the_registered_ring_and_not_by_its_descriptor() {
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+    let mut backend = uring(1);
+    backend.hold(&[fd]).unwrap();
+    if !backend.report().features.iter().any(|feature| feature == "registered ring") {
+        return eprintln!("skipped: this kernel registers no rings (Linux 5.18 does)");
+    }
+    let null = File::open("/dev/null").unwrap().into_raw_fd();
+    // SAFETY: open descriptors; no memory is passed.
+    let ring = unsafe { libc::dup(backend.descriptor()) };
+
+    // SAFETY: as above.
+    unsafe { libc::dup2(null, backend.descriptor()) };
+    let read = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+    // SAFETY: as above.
+    unsafe { libc::dup2(ring, backend.descriptor()) };
+
+    assert_eq!(read, BLOCK as i64);
+    for descriptor in [fd.0, null, ring] {
+        // SAFETY: this test's own.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+#[test]
 fn a_ring_without_registered_files_and_buffers_works_as_well() {
     let mut plain = uring(4);
     plain.forget_registered_buffers();
+    plain.forget_registered_ring();
     let file = Scratch::new(BLOCK);
     let fd = file.open();
 
@@ -72,6 +99,7 @@ fn a_request_that_failed_to_reach_the_kernel_is_not_answered_later_as_another() 
     let file = Scratch::new(2 * BLOCK);
     let fd = file.open();
     let mut backend = uring(2);
+    backend.forget_registered_ring();
     backend.hold(&[fd]).unwrap();
     let null = File::open("/dev/null").unwrap().into_raw_fd();
     // SAFETY: open descriptors; no memory is passed.
