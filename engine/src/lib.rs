@@ -30,6 +30,7 @@ mod exact;
 pub mod failures;
 pub mod files;
 pub mod histogram;
+pub mod huge_pages;
 pub mod idle;
 pub mod job;
 pub mod laps;

@@ -6,6 +6,7 @@
 //! kernel that ends some process. What a part takes for certain is counted, not what it may take; a limit of the address
 //! space (`ulimit -v`) is held against what is mapped, which is more.
 
+use crate::buffer::BufferSize;
 use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::observe::cgroup::memory_left_bytes;
@@ -59,8 +60,10 @@ pub fn check(plan: &Plan, programs: &[Vec<Program>]) -> Result<()> {
 
 fn of_job(phase: &Phase, job: &Job, program: &Program) -> [Need; 2] {
     let (workers, depth) = (u64::from(job.workers), u64::from(job.queue_depth));
-    let buffer_bytes = (program.buffer_bytes as u64).max(1).next_multiple_of(PAGE_BYTES);
-    let buffers = workers.saturating_mul(depth).saturating_mul(buffer_bytes);
+    let size = BufferSize::new(program.buffer_bytes, job.huge_pages);
+    let of_worker = size.mapped_bytes(job.queue_depth as usize).map_or(u64::MAX, |bytes| bytes as u64);
+    let buffers = workers.saturating_mul(of_worker);
+    let buffer_bytes = size.slot_bytes().map_or(u64::MAX, |bytes| bytes as u64);
     let series = program.series.len() as u64;
     let slots = depth * size_of::<SlotStats>() as u64;
     let place = format!("phase '{}', job '{}'", phase.name, job.name);
@@ -69,7 +72,13 @@ fn of_job(phase: &Phase, job: &Job, program: &Program) -> [Need; 2] {
     let counted = series * TOUCHED_BYTES + slots + STACK_BYTES.0;
     let mapped = series * size_of::<SeriesStats>() as u64 + slots + STACK_BYTES.1;
     [
-        Need { what, cure: "workers, queue_depth or size", bytes: buffers, mapped_bytes: buffers },
+        Need {
+            what,
+            cure: "workers, queue_depth or size",
+            // Huge pages are set aside, and no free memory (`huge_pages.rs`).
+            bytes: if job.huge_pages { 0 } else { buffers },
+            mapped_bytes: buffers,
+        },
         Need {
             what: format!("the counters of {place} ({workers} workers x {series} operations)"),
             cure: "workers",

@@ -7,6 +7,7 @@ use crate::data_sets::DataSets;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
+use crate::huge_pages;
 use crate::memory;
 use crate::observe::HostObserver;
 use crate::observe::cache::Residency;
@@ -24,6 +25,7 @@ use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
 use crate::steps::cache::residency_of;
+use crate::sys::affinity;
 use crate::sys::limits as process_limits;
 use crate::warning_id::WarningId;
 use std::collections::HashMap;
@@ -60,7 +62,9 @@ pub fn run(
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
+        plan.phases.iter().flat_map(|phase| &phase.jobs).try_for_each(affinity::check)?;
         memory::check(plan, &programs)?;
+        huge_pages::check(plan, &programs, capabilities.io_uring)?;
         let run = Run::open(plan, emitter, inbox, sender, stopper, capabilities)?;
         Ok((run, programs))
     }) {

@@ -87,7 +87,7 @@ fn plans() -> Vec<String> {
         act(on_slot(OpKind::Close, "close", 0.0)),
     ];
     let queued = Job {
-        backend: Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Threads },
+        backend: Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Threads },
         queue_depth: 32,
         workers: 4,
         arrival: Arrival::Open { rate_per_s: 500.0, spacing: Spacing::Poisson },

@@ -507,6 +507,13 @@ fn a_cpu_or_node_that_is_not_there_is_named() {
 
         assert!(error(&events).contains(said), "{}", error(&events));
     }
+    let ring = json!({"kind": "io_uring", "sqpoll": true, "sqpoll_cpu": cpu, "iopoll": false, "fallback": "refuse"});
+    let job = with(job("polled", stop(Some(1.0), None, "each")), "backend", ring);
+
+    let events = Engine::start(vec![job], stop(None, None, "each")).rest();
+
+    let said = format!("job 'polled': sqpoll_cpu {cpu} is not a CPU that the engine may run on");
+    assert!(error(&events).contains(&said), "{}", error(&events));
 }
 
 #[test]

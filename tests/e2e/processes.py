@@ -78,7 +78,12 @@ class Running:
 
     def engine_of_a_run(self, runs: Path) -> int:
         """Pid of the engine that carries the run out, once it says so: others were asked before what they can."""
-        wait_until(lambda: any(event["event"] == "interval" for event in events_of(runs)), "an interval", WAIT_S)
+
+        def has_begun_or_ended() -> bool:
+            return any(event["event"] == "interval" for event in events_of(runs)) or self.process.poll() is not None
+
+        wait_until(has_begun_or_ended, "an interval", WAIT_S)
+        assert self.process.poll() is None, self.said()
         return self.engine()
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
@@ -136,6 +141,12 @@ def events_of(runs: Path) -> list[dict[str, Any]]:
         with suppress(FileNotFoundError):  # it was sealed just now
             found += [json.loads(line) for line in stream.read_text().splitlines(keepends=True) if line.endswith("\n")]
     return found
+
+
+def features_of(runs: Path) -> list[list[str]]:
+    """What the kernel granted each job of all sealed runs, phase by phase."""
+    every = [event for stream in sorted(runs.glob("*/events/*.json")) for event in json.loads(stream.read_text())]
+    return [job["features"] for event in every if event["event"] == "phase_finished" for job in event["jobs"]]
 
 
 def intervals_with_operations(runs: Path) -> int:

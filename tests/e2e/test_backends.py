@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.command import Assay, Measure
+from e2e.processes import engines_of, features_of, running
 from testbed.devices import MIB, filesystem, loop_device, tmpfs
 from testbed.host import need_root
 
@@ -55,6 +56,21 @@ workers = 3
 {job}
 op = {{ op = "write", set = "log", access = "append", size = "1KiB" }}
 stop = {{ ops = 500 }}
+"""
+
+POLLED = """
+name = "polled"
+reserve = "1MiB"
+[[file_set]]
+name = "data"
+size = "4MiB"
+[[phase]]
+name = "read"
+seconds = "{seconds}"
+[[phase.job]]
+{job}
+backend = {{ kind = "io_uring", sqpoll = true, sqpoll_cpu = {cpu} }}
+op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
 FLUSHES = """
@@ -136,6 +152,39 @@ def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(ring: str, me
     assert "100 % of the requests went to threads of the kernel" in text
 
 
+@pytest.mark.parametrize("cpu", sorted(os.sched_getaffinity(0))[:2])
+@pytest.mark.parametrize("kind", ["thread", "process"])
+def test_polling_threads_of_all_workers_run_on_the_cpu_of_the_plan(kind: str, cpu: int, tmp_path: Path) -> None:
+    load, directory = tmp_path / "load.toml", tmp_path / "target"
+    directory.mkdir()
+    load.write_text(POLLED.format(job=f'as = "{kind}"\nworkers = 2', seconds="1h", cpu=cpu))
+
+    with running("run", load, directory, folder=tmp_path) as run:
+        engine = run.engine_of_a_run(tmp_path / "runs")
+        pids = [engine] if kind == "thread" else engines_of(engine)
+        found = [thread for pid in pids for thread in _polling_threads(pid)]
+        run.stop()
+        run.exit_code()
+
+    assert found == [(str(cpu), str(cpu))] * 2
+    (features,) = features_of(tmp_path / "runs")
+    assert features[:2] == ["SQPOLL", f"SQ_AFF to CPU {cpu}"]
+
+
+def test_a_cpu_that_the_engine_may_not_use_is_refused_before_data_is_laid_out(assay: Assay, tmp_path: Path) -> None:
+    load, directory = tmp_path / "load.toml", tmp_path / "target"
+    directory.mkdir()
+    first = POLLED.format(job="", seconds="1s", cpu=0).replace(", sqpoll_cpu = 0", "")
+    later = POLLED.format(job="", seconds="1s", cpu=8191).partition("[[phase]]")[2].replace('"read"', '"later"', 1)
+    load.write_text(f"{first}\n[[phase]]{later}")
+
+    done = assay("run", load, directory, check=3)
+
+    assert "sqpoll_cpu 8191 is not a CPU that the engine may run on" in " ".join(done.stderr.split())
+    assert not features_of(assay.runs)
+    assert list(directory.iterdir()) == []
+
+
 def test_worker_processes_know_that_no_kernel_thread_worked_for_them(measure: Measure, tmp_path: Path) -> None:
     job = WAYS["io_uring"] + '\nas = "process"\nworkers = 2'
 
@@ -174,6 +223,18 @@ def _tracefs() -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", TRACING], check=True)
+
+
+def _polling_threads(pid: int) -> list[tuple[str, str]]:
+    """Of each thread of the kernel that polls for submissions of a process: CPUs that it may use, and its latest."""
+    found = []
+    for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
+        if (task / "comm").read_text().startswith("iou-sqp-"):
+            lines = (task / "status").read_text().splitlines()
+            (allowed,) = (line.partition(":")[2].strip() for line in lines if line.startswith("Cpus_allowed_list:"))
+            # Field 39 of /proc/PID/stat is the CPU that it ran on last; the name, field 2, may have spaces.
+            found.append((allowed, (task / "stat").read_text().rpartition(")")[2].split()[36]))
+    return found
 
 
 def _only(document: dict[str, Any]) -> dict[str, Any]:

@@ -134,6 +134,26 @@ def test_a_range_of_sizes_is_multiples_of_the_least_each_alike() -> None:
     assert {(weight, least / KIB) for weight, least, _ in law.rows} == {(1.0, 1.0), (1.0, 2.0), (1.0, 3.0), (1.0, 4.0)}
 
 
+def test_the_polling_thread_of_a_ring_has_the_cpu_of_fio() -> None:
+    ring = ("--size=1m", "--ioengine=io_uring", "--sqthread_poll_cpu=3")
+
+    assert only_job(*ring, "--sqthread_poll").backend == plan.IoUring(sqpoll=True, sqpoll_cpu=3)
+    for lacking in (ring, ("--size=1m", "--sqthread_poll", "--sqthread_poll_cpu=3")):
+        with pytest.raises(InputError, match="needs ioengine=io_uring and sqthread_poll"):
+            only_job(*lacking)
+
+
+def test_buffers_lie_in_huge_pages_where_fio_has_them_there() -> None:
+    for kind in ("--mem=mmaphuge", "--iomem=mmaphuge:/mnt/huge/file", "--mem=shmhuge"):
+        assert only_job("--size=1m", kind, "--hugepage-size=2m").huge_pages
+    for plain in ((), ("--mem=mmap",), ("--mem=mmaphuge", "--iomem=malloc")):
+        assert not only_job("--size=1m", *plain).huge_pages
+    assert any(note.startswith("mem: ") for note in settings("--name=x", "--size=1m", "--mem=shm").notes)
+    assert not settings("--name=x", "--size=1m", "--mem=shmhuge").notes
+    with pytest.raises(InputError, match=r"hugepage-size.*must be 2m"):
+        only_job("--size=1m", "--mem=mmaphuge", "--hugepage-size=1g")
+
+
 # -- precedence --------------------------------------------------------------------------------------------------------
 
 

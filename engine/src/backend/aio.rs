@@ -7,7 +7,7 @@
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait, last_errno, or_errno};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::warning_id::WarningId;
 use std::io;
 use std::ptr;
@@ -68,15 +68,15 @@ pub struct Aio {
 }
 
 impl Aio {
-    /// A context for `depth` requests of at most `buffer_bytes` each, in at most `most_pieces`.
-    pub fn new(depth: u32, buffer_bytes: usize, most_pieces: u32) -> io::Result<Self> {
+    /// A context for `depth` requests with buffers of a size, in at most `most_pieces`.
+    pub fn new(depth: u32, size: BufferSize, most_pieces: u32) -> io::Result<Self> {
         let mut context: libc::c_ulong = 0;
         // SAFETY: `context` has room for the handle and is 0, as the call asks.
         if unsafe { libc::syscall(libc::SYS_io_setup, libc::c_long::from(depth), &raw mut context) } < 0 {
             return Err(setup_refused(io::Error::last_os_error()));
         }
         let depth = depth as usize;
-        let buffers = Buffers::new(depth, buffer_bytes).inspect_err(|_| destroy(context))?;
+        let buffers = Buffers::new(depth, size).inspect_err(|_| destroy(context))?;
         Ok(Self {
             context,
             buffers,

@@ -8,7 +8,7 @@ use super::kernel::OverKernel;
 use super::sigbus;
 use super::store::{Handle, Store};
 use super::{Backend, Request, RequestKind, or_errno};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::sys::advice::Advice;
 use crate::sys::posix;
 use std::io;
@@ -36,10 +36,10 @@ struct Map {
 }
 
 impl Mmap {
-    /// One buffer of `buffer_bytes`, and `advice` for every mapping.
-    pub fn new(buffer_bytes: usize, advice: Option<Advice>) -> io::Result<Self> {
+    /// One buffer of a size, and `advice` for every mapping.
+    pub fn new(size: BufferSize, advice: Option<Advice>) -> io::Result<Self> {
         sigbus::install();
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice })
+        Ok(Self { buffers: Buffers::new(1, size)?, maps: ByHandle::default(), advice })
     }
 }
 

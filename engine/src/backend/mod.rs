@@ -14,6 +14,7 @@ pub mod pieces;
 pub mod psync;
 pub mod punts;
 pub mod read_write;
+mod ring;
 pub mod sigbus;
 pub mod stdio;
 pub mod store;

@@ -5,7 +5,7 @@
 
 use super::kernel::OverKernel;
 use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::warning_id::WarningId;
 use std::io;
 
@@ -20,10 +20,10 @@ pub struct Nothing {
 }
 
 impl Nothing {
-    /// With buffers for `depth` requests of at most `buffer_bytes`.
-    pub fn new(depth: u32, buffer_bytes: usize) -> io::Result<Self> {
+    /// With buffers of a size for `depth` requests.
+    pub fn new(depth: u32, size: BufferSize) -> io::Result<Self> {
         Ok(Self {
-            buffers: Buffers::new(depth as usize, buffer_bytes)?,
+            buffers: Buffers::new(depth as usize, size)?,
             done: Vec::with_capacity(depth as usize),
             handed_over: 0,
         })

@@ -6,7 +6,7 @@
 
 use super::store::{At, Handle, Lock, Store};
 use super::{Backend, Completion, QueuedBackend, Request, RequestKind, Wait, listing, piece_by_piece};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::clock::Ticks;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -106,9 +106,9 @@ fn flat(result: Result<i64, i64>) -> i64 {
 }
 
 impl<T: Ticks> Null<T> {
-    /// Storage without files, with buffers for `depth` requests of at most `buffer_bytes`.
-    pub(crate) fn new(clock: T, model: NullModel, depth: u32, buffer_bytes: usize) -> io::Result<Self> {
-        let buffers = Buffers::new(depth as usize, buffer_bytes)?;
+    /// Storage without files, with buffers of a size for `depth` requests.
+    pub(crate) fn new(clock: T, model: NullModel, depth: u32, size: BufferSize) -> io::Result<Self> {
+        let buffers = Buffers::new(depth as usize, size)?;
         let (names, sizes, open) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (queued, in_hand, carried_out) = (Vec::new(), Vec::new(), Rc::default());
         Ok(Self { clock, model, buffers, names, sizes, open, queued, in_hand, carried_out, worked: (0, 0), then: None })

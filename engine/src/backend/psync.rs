@@ -3,7 +3,7 @@
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, CACHED_FIRST, Note, Report, Request, RequestKind, or_errno, piece_by_piece};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::events::CachedFirst;
 use crate::sys::syscall;
 use crate::warning_id::WarningId;
@@ -21,10 +21,10 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// One buffer of `buffer_bytes`, cut into at most `most_pieces`.
-    pub fn new(buffer_bytes: usize, most_pieces: u32) -> io::Result<Self> {
+    /// One buffer of a size, cut into at most `most_pieces`.
+    pub fn new(size: BufferSize, most_pieces: u32) -> io::Result<Self> {
         Ok(Self {
-            buffers: Buffers::new(1, buffer_bytes)?,
+            buffers: Buffers::new(1, size)?,
             pieces: Pieces::new(1, most_pieces),
             cached_first: None,
             always_waits: false,

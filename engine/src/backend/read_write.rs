@@ -5,7 +5,7 @@ use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::store::{At, Handle, Store};
 use super::{Backend, Request, RequestKind, or_errno};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::sys::syscall;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,9 +25,9 @@ struct Position {
 }
 
 impl ReadWrite {
-    /// One buffer of `buffer_bytes`.
-    pub fn new(buffer_bytes: usize) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByHandle::default() })
+    /// One buffer of a size.
+    pub fn new(size: BufferSize) -> io::Result<Self> {
+        Ok(Self { buffers: Buffers::new(1, size)?, files: ByHandle::default() })
     }
 
     #[inline(always)]

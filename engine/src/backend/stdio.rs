@@ -10,7 +10,7 @@ use super::kernel::OverKernel;
 use super::store::{At, Handle, Store};
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
 use super::{Backend, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::warning_id::WarningId;
 use std::ffi::CStr;
 use std::io;
@@ -45,9 +45,9 @@ struct Stream {
 }
 
 impl Stdio {
-    /// One buffer of `buffer_bytes`.
-    pub fn new(buffer_bytes: usize, per_character: bool) -> io::Result<Self> {
-        let (buffers, streams) = (Buffers::new(1, buffer_bytes)?, ByHandle::default());
+    /// One buffer of a size.
+    pub fn new(size: BufferSize, per_character: bool) -> io::Result<Self> {
+        let (buffers, streams) = (Buffers::new(1, size)?, ByHandle::default());
         Ok(Self { buffers, streams, stream_buffers: StreamBuffers::default(), per_character })
     }
 }
@@ -347,7 +347,7 @@ mod tests {
         ] {
             let path = CString::new(name).unwrap();
             let flags = flags | libc::O_CLOEXEC;
-            let mut backend = Stdio::new(4096, false).unwrap();
+            let mut backend = Stdio::new(BufferSize::plain(4096), false).unwrap();
 
             let file = backend.open_file(here(&path), flags).unwrap_or_else(|failed| panic!("{name}: {failed}"));
 
@@ -357,7 +357,7 @@ mod tests {
             assert_eq!((kept & lasting, at_exec), (flags & lasting, libc::FD_CLOEXEC));
             assert_eq!((mode_of(flags).is_some(), backend.close_file(file)), (by_fopen, 0));
         }
-        let mut backend = Stdio::new(4096, false).unwrap();
+        let mut backend = Stdio::new(BufferSize::plain(4096), false).unwrap();
         assert_eq!(
             backend.open_file(here(c"a"), libc::O_WRONLY | new | libc::O_CLOEXEC),
             Err(-i64::from(libc::EEXIST))
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn streams_after_the_first_use_one_buffer_of_its_size_again_and_again() {
         let Some(folder) = own_folder() else { return };
-        let mut backend = Stdio::new(10_000, false).unwrap();
+        let mut backend = Stdio::new(BufferSize::plain(10_000), false).unwrap();
         let mut sizes = Vec::new();
 
         for turn in 0..4_u8 {

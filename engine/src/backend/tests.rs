@@ -11,6 +11,7 @@ use super::stdio::Stdio;
 use super::store::Handle;
 use super::uring::{Uring, UringOptions};
 use super::{Backend, CACHED_FIRST, Completion, QueuedBackend, Request, RequestKind, Wait};
+use crate::buffer::BufferSize;
 use crate::events::CachedFirst;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
@@ -53,7 +54,15 @@ fn request(file: Handle, kind: RequestKind, offset: usize, length: usize) -> Req
 }
 
 fn uring(depth: u32) -> Uring {
-    Uring::new(UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 8, sqpoll: false, iopoll: false }).unwrap()
+    Uring::new(UringOptions {
+        depth,
+        buffer_size: BufferSize::plain(BLOCK),
+        most_pieces: 8,
+        sqpoll: false,
+        sqpoll_cpu: None,
+        iopoll: false,
+    })
+    .unwrap()
 }
 
 /// What any backend must do, one operation at a time.
@@ -97,7 +106,7 @@ fn is_short_at_the_end_of_the_file(mut backend: impl Backend) {
 fn a_read_that_asks_the_page_cache_first_gives_the_same_bytes_and_counts_where_they_were() {
     let file = Scratch::new(3 * BLOCK + 100);
     let fd = file.open();
-    let mut backend = Psync::new(BLOCK, 1).unwrap();
+    let mut backend = Psync::new(BufferSize::plain(BLOCK), 1).unwrap();
     backend.hold(&[fd]).unwrap();
     let first = |offset| Request { rw_flags: CACHED_FIRST, ..request(fd, RequestKind::Read, offset, BLOCK) };
 
@@ -233,13 +242,13 @@ fn survives_a_refusal(mut backend: impl Backend) {
 
 macro_rules! every_backend {
     ($check:ident) => {
-        $check(Psync::new(BLOCK, 1).unwrap());
-        $check(ReadWrite::new(BLOCK).unwrap());
+        $check(Psync::new(BufferSize::plain(BLOCK), 1).unwrap());
+        $check(ReadWrite::new(BufferSize::plain(BLOCK)).unwrap());
         $check(uring(1));
-        $check(Aio::new(1, BLOCK, 1).unwrap());
-        $check(Mmap::new(BLOCK, None).unwrap());
-        $check(Stdio::new(BLOCK, false).unwrap());
-        $check(Stdio::new(BLOCK, true).unwrap());
+        $check(Aio::new(1, BufferSize::plain(BLOCK), 1).unwrap());
+        $check(Mmap::new(BufferSize::plain(BLOCK), None).unwrap());
+        $check(Stdio::new(BufferSize::plain(BLOCK), false).unwrap());
+        $check(Stdio::new(BufferSize::plain(BLOCK), true).unwrap());
     };
 }
 
@@ -250,7 +259,7 @@ fn every_backend_reads_and_writes_what_the_file_holds() {
 
 #[test]
 fn no_storage_takes_requests_in_order_and_leaves_the_file_alone() {
-    let (mut nothing, file) = (Nothing::new(4, BLOCK).unwrap(), Scratch::new(BLOCK));
+    let (mut nothing, file) = (Nothing::new(4, BufferSize::plain(BLOCK)).unwrap(), Scratch::new(BLOCK));
     let (fd, mut done) = (file.open(), Vec::new());
 
     for slot in 0..3 {
@@ -275,37 +284,37 @@ fn every_backend_is_short_at_the_end_of_the_file() {
 fn queues_bring_every_request_back_once() {
     for depth in [1, 3, 32] {
         keeps_a_queue_full(uring(depth), depth as usize);
-        keeps_a_queue_full(Aio::new(depth, BLOCK, 1).unwrap(), depth as usize);
+        keeps_a_queue_full(Aio::new(depth, BufferSize::plain(BLOCK), 1).unwrap(), depth as usize);
     }
 }
 
 #[test]
 fn pieces_and_flags_are_carried_out_by_those_that_have_them() {
-    carries_out_pieces_and_flags(Psync::new(BLOCK, 8).unwrap());
+    carries_out_pieces_and_flags(Psync::new(BufferSize::plain(BLOCK), 8).unwrap());
     carries_out_pieces_and_flags(uring(1));
-    carries_out_pieces_and_flags(Aio::new(1, BLOCK, 8).unwrap());
+    carries_out_pieces_and_flags(Aio::new(1, BufferSize::plain(BLOCK), 8).unwrap());
 }
 
 #[test]
 fn successive_calls_move_what_one_call_would() {
-    moves_in_pieces(Psync::new(BLOCK, 1).unwrap());
-    moves_in_pieces(ReadWrite::new(BLOCK).unwrap());
-    moves_in_pieces(Stdio::new(BLOCK, false).unwrap());
-    moves_in_pieces(Stdio::new(BLOCK, true).unwrap());
+    moves_in_pieces(Psync::new(BufferSize::plain(BLOCK), 1).unwrap());
+    moves_in_pieces(ReadWrite::new(BufferSize::plain(BLOCK)).unwrap());
+    moves_in_pieces(Stdio::new(BufferSize::plain(BLOCK), false).unwrap());
+    moves_in_pieces(Stdio::new(BufferSize::plain(BLOCK), true).unwrap());
 }
 
 #[test]
 fn refusals_come_back_with_their_number() {
-    survives_a_refusal(Psync::new(BLOCK, 8).unwrap());
+    survives_a_refusal(Psync::new(BufferSize::plain(BLOCK), 8).unwrap());
     survives_a_refusal(uring(1));
-    survives_a_refusal(Aio::new(1, BLOCK, 8).unwrap());
+    survives_a_refusal(Aio::new(1, BufferSize::plain(BLOCK), 8).unwrap());
 }
 
 #[test]
 fn a_mapping_outlives_its_file_being_cut_short() {
     let file = Scratch::new(16 * BLOCK);
     let fd = file.open();
-    let mut backend = Mmap::new(BLOCK, None).unwrap();
+    let mut backend = Mmap::new(BufferSize::plain(BLOCK), None).unwrap();
     backend.hold(&[fd]).unwrap();
     let shorter = OpenOptions::new().write(true).open(&file.path).unwrap();
     shorter.set_len(BLOCK as u64).unwrap();
@@ -331,7 +340,7 @@ fn a_mapping_outlives_its_file_being_cut_short() {
 fn writes_to_pages_that_cannot_be_mapped_again_fail() {
     let file = Scratch::new(4 * BLOCK);
     let fd = file.open();
-    let mut backend = Mmap::new(BLOCK, None).unwrap();
+    let mut backend = Mmap::new(BufferSize::plain(BLOCK), None).unwrap();
     backend.hold(&[fd]).unwrap();
     fs::write(&file.path, []).unwrap();
     let null = File::open("/dev/null").unwrap().into_raw_fd();
@@ -355,7 +364,7 @@ fn streams_hold_small_writes_back_until_they_are_flushed_or_closed() {
     for per_character in [false, true] {
         let file = Scratch::new(100);
         let fd = file.open();
-        let mut backend = Stdio::new(BLOCK, per_character).unwrap();
+        let mut backend = Stdio::new(BufferSize::plain(BLOCK), per_character).unwrap();
         backend.hold(&[fd]).unwrap();
         backend.buffer(0, 10).copy_from_slice(b"0123456789");
 
@@ -372,7 +381,7 @@ fn streams_hold_small_writes_back_until_they_are_flushed_or_closed() {
 #[test]
 fn a_stream_on_a_full_device_says_so() {
     let full = handle(OpenOptions::new().write(true).open("/dev/full").unwrap());
-    let mut backend = Stdio::new(BLOCK, false).unwrap();
+    let mut backend = Stdio::new(BufferSize::plain(BLOCK), false).unwrap();
     backend.hold(&[full]).unwrap();
 
     let whole_block = backend.execute(request(full, RequestKind::Write, 0, BLOCK));
@@ -390,7 +399,7 @@ fn a_closed_stream_leaves_no_descriptor_behind() {
         fds.filter(|fd| fs::read_link(fd.as_ref().unwrap().path()).is_ok_and(|path| path == file.path)).count()
     };
     let fd = file.open();
-    let mut backend = Stdio::new(BLOCK, false).unwrap();
+    let mut backend = Stdio::new(BufferSize::plain(BLOCK), false).unwrap();
     backend.hold(&[fd]).unwrap();
 
     assert_eq!(held(), 1);
@@ -402,7 +411,7 @@ fn a_closed_stream_leaves_no_descriptor_behind() {
 fn a_file_position_is_moved_only_where_the_next_transfer_is_elsewhere() {
     let file = Scratch::new(4 * BLOCK);
     let fd = file.open();
-    let mut backend = ReadWrite::new(BLOCK).unwrap();
+    let mut backend = ReadWrite::new(BufferSize::plain(BLOCK)).unwrap();
     backend.hold(&[fd]).unwrap();
     // SAFETY: no memory is passed.
     let position = || unsafe { libc::lseek(fd.0, 0, libc::SEEK_CUR) };

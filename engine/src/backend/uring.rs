@@ -3,20 +3,22 @@
 //! The ring belongs to the thread that makes it (SINGLE_ISSUER), and completions are worked off when that thread asks for
 //! them (DEFER_TASKRUN), which spares interrupts of the worker. Kernels before 6.1 have neither; there the ring is made
 //! without. Files that stay open and the buffers are registered, which spares a look-up and the pinning of pages for
-//! each request; where the kernel refuses that, requests go without and the report says so.
+//! each request; where the kernel refuses that, requests go without and the report says so. The ring is registered, too, which
+//! spares a look-up of each call.
 
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::punts::PuntCounter;
+use super::ring::Ring;
 use super::store::Handle;
 use super::{Backend, Completion, Note, QueuedBackend, Report, Request, RequestKind, Wait};
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::sys::limits::limit_of;
 use crate::warning_id::WarningId;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 /// Milliseconds that the polling thread of the kernel goes on without work before it sleeps.
@@ -37,19 +39,21 @@ const LONGEST_POLL: Duration = Duration::from_millis(10);
 pub struct UringOptions {
     /// Requests in flight.
     pub depth: u32,
-    /// Longest transfer.
-    pub buffer_bytes: usize,
+    /// Its buffers, as long as the longest transfer.
+    pub buffer_size: BufferSize,
     /// Most pieces of a vectored request.
     pub most_pieces: u32,
     /// Whether a thread of the kernel polls for submissions.
     pub sqpoll: bool,
+    /// CPU of that thread; None: the kernel chooses.
+    pub sqpoll_cpu: Option<u32>,
     /// Whether completions are polled for.
     pub iopoll: bool,
 }
 
 /// One ring and the buffers that its requests work on.
 pub struct Uring {
-    ring: IoUring,
+    ring: Ring,
     buffers: Buffers,
     pieces: Pieces,
     /// Index of registered files.
@@ -81,21 +85,26 @@ impl Uring {
     /// A ring of the calling thread.
     pub fn new(options: UringOptions) -> io::Result<Self> {
         let (ring, how) = build(options)?;
-        let punts = PuntCounter::open(ring.as_raw_fd(), options.sqpoll);
+        let has_timed_waits = ring.params().is_feature_ext_arg();
+        let mut ring = Ring::new(ring);
+        let punts = PuntCounter::open(ring.descriptor, options.sqpoll);
         let depth = options.depth as usize;
-        let buffers = Buffers::new(depth, options.buffer_bytes)?;
+        let buffers = Buffers::new(depth, options.buffer_size)?;
         let mut notes: Vec<Note> = how.note().into_iter().collect();
-        let polls = options.iopoll.then_some("IOPOLL");
-        let mut features: Vec<String> = how.features().iter().copied().chain(polls).map(str::to_owned).collect();
+        let mut features: Vec<String> = how.features().iter().copied().map(str::to_owned).collect();
+        features.extend(options.sqpoll_cpu.map(|cpu| format!("SQ_AFF to CPU {cpu}")));
+        features.extend(options.iopoll.then(|| "IOPOLL".to_owned()));
+        // Before Linux 5.18 there is no such number; each call then goes by the descriptor.
+        features.extend(ring.submitter.register_ring_fd().is_ok().then(|| "registered ring".to_owned()));
         // SAFETY: the buffers live as long as the ring: `Drop` frees neither before every request has come back.
-        let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
+        let registered = unsafe { ring.submitter.register_buffers(&buffers.as_iovecs()) };
         match &registered {
             Ok(()) => features.push("registered buffers".to_owned()),
-            Err(error) => notes.push(buffers_refused(error, depth, options.buffer_bytes.next_multiple_of(4096))),
+            Err(error) => notes.push(buffers_refused(error, depth, buffers.slot_bytes())),
         }
         Ok(Self {
             is_iopoll: options.iopoll,
-            has_timed_waits: ring.params().is_feature_ext_arg(),
+            has_timed_waits,
             ring,
             buffers,
             pieces: Pieces::new(depth, options.most_pieces),
@@ -123,10 +132,16 @@ impl Uring {
         self.has_registered_buffers = false;
     }
 
+    /// As on a kernel before Linux 5.18.
+    #[cfg(test)]
+    pub(super) fn forget_registered_ring(&mut self) {
+        let _ = self.ring.submitter.unregister_ring_fd();
+    }
+
     /// The ring's descriptor.
     #[cfg(test)]
     pub(super) fn descriptor(&self) -> RawFd {
-        self.ring.as_raw_fd()
+        self.ring.descriptor
     }
 
     #[inline(never)]
@@ -173,13 +188,16 @@ impl Uring {
             self.queued.clear();
             return Err(io::Error::from_raw_os_error(errno));
         }
-        let mut ring = self.ring.submission();
+        let ring = &mut self.ring.submission;
+        // The kernel has taken entries since.
+        ring.sync();
         for &slot in &self.queued {
             // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request
             // in flight has come back; slots are taken one request at a time.
             let pushed = unsafe { ring.push(&self.entries[slot as usize]) };
             pushed.expect("the ring has room for a request of every slot");
         }
+        ring.sync();
         self.in_flight += self.queued.len();
         self.queued.clear();
         Ok(())
@@ -191,17 +209,26 @@ impl Uring {
         error
     }
 
+    /// Completions that are there.
+    #[inline]
+    fn completions(&mut self) -> usize {
+        self.ring.completion.sync();
+        self.ring.completion.len()
+    }
+
     /// Take the completions that are there, up to `at_most`.
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>, at_most: usize) {
-        let ring = self.ring.completion();
+        let ring = &mut self.ring.completion;
+        ring.sync();
         let count = ring.len().min(at_most);
         done.reserve(count);
-        for (place, entry) in done.spare_capacity_mut()[..count].iter_mut().zip(ring) {
+        for (place, entry) in done.spare_capacity_mut()[..count].iter_mut().zip(&mut *ring) {
             place.write(Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) });
         }
         // SAFETY: room for `count` was made, and as many were written: the ring had them when it was asked.
         unsafe { done.set_len(done.len() + count) };
+        ring.sync();
         self.in_flight -= count;
     }
 
@@ -210,12 +237,12 @@ impl Uring {
     fn enter(&mut self, at_least: usize) -> io::Result<()> {
         self.push()?;
         loop {
-            match self.ring.submit_and_wait(at_least) {
+            match self.ring.submitter.submit_and_wait(at_least) {
                 Ok(_) => {}
                 Err(error) if can_try_again(&error) => {}
                 Err(error) => return Err(self.break_off(error)),
             }
-            if self.ring.completion().len() >= at_least {
+            if self.completions() >= at_least {
                 return Ok(());
             }
         }
@@ -228,7 +255,7 @@ impl Uring {
         }
         self.push()?;
         let timeout = types::Timespec::from(time);
-        match self.ring.submitter().submit_with_args(at_least, &types::SubmitArgs::new().timespec(&timeout)) {
+        match self.ring.submitter.submit_with_args(at_least, &types::SubmitArgs::new().timespec(&timeout)) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::ETIME) || can_try_again(&error) => Ok(()),
             Err(error) => Err(self.break_off(error)),
@@ -240,7 +267,7 @@ impl Uring {
     /// Enter the kernel and wait for nothing: a ring that defers its work has no completions before that.
     fn get_events(&mut self) -> io::Result<()> {
         // SAFETY: no memory is passed.
-        match unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) } {
+        match unsafe { self.ring.submitter.enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) } {
             Ok(_) => Ok(()),
             Err(error) if can_try_again(&error) => Ok(()),
             Err(error) => Err(self.break_off(error)),
@@ -254,7 +281,7 @@ impl Uring {
         self.hand_over()?;
         loop {
             self.get_events()?;
-            let (there, left) = (self.ring.completion().len(), end.saturating_duration_since(Instant::now()));
+            let (there, left) = (self.completions(), end.saturating_duration_since(Instant::now()));
             if there >= at_least || left.is_zero() {
                 return Ok(());
             }
@@ -265,7 +292,7 @@ impl Uring {
                 std::thread::sleep(left.min(SHORT_NAP));
                 continue;
             }
-            let mut ring = libc::pollfd { fd: self.ring.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            let mut ring = libc::pollfd { fd: self.ring.descriptor, events: libc::POLLIN, revents: 0 };
             // Not for long: a ring that defers its work may not wake who polls it.
             let nap = left.min(LONGEST_POLL);
             let timeout = libc::timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
@@ -295,7 +322,9 @@ impl Backend for Uring {
             return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
         }
         self.in_flight -= 1;
-        self.ring.completion().next().map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
+        let next = self.ring.completion.next();
+        self.ring.completion.sync();
+        next.map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
     }
 
     fn hold(&mut self, files: &[Handle]) -> io::Result<()> {
@@ -303,7 +332,7 @@ impl Backend for Uring {
             return Ok(());
         }
         let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
-        match self.ring.submitter().register_files(&descriptors) {
+        match self.ring.submitter.register_files(&descriptors) {
             Ok(()) => {
                 (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index));
                 self.features.push("registered files".to_owned());
@@ -344,7 +373,7 @@ impl QueuedBackend for Uring {
     #[inline]
     fn hand_over(&mut self) -> io::Result<()> {
         self.push()?;
-        match self.ring.submit() {
+        match self.ring.submitter.submit() {
             Ok(_) => Ok(()),
             // They lie in the ring, and go with the next call.
             Err(error) if can_try_again(&error) => Ok(()),
@@ -363,7 +392,7 @@ impl QueuedBackend for Uring {
     }
 
     fn look(&mut self, done: &mut Vec<Completion>, at_most: usize) -> io::Result<()> {
-        if self.ring.completion().is_empty() {
+        if self.completions() == 0 {
             self.get_events()?;
         }
         self.reap(done, at_most);
@@ -423,6 +452,9 @@ fn build(options: UringOptions) -> io::Result<(IoUring, Handing)> {
         builder.setup_iopoll();
     }
     if options.sqpoll {
+        if let Some(cpu) = options.sqpoll_cpu {
+            builder.setup_sqpoll_cpu(cpu);
+        }
         return Ok((builder.setup_sqpoll(SQPOLL_IDLE_MS).build(entries)?, Handing::Polled));
     }
     if let Ok(ring) = builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries) {
@@ -456,7 +488,7 @@ impl Drop for Uring {
         while self.in_flight > 0 {
             if self.complete(&mut done, Wait { at_least: 1, at_most: usize::MAX, within: None }).is_err() {
                 // The kernel may still write into the buffers: leaking them is the only safe way out.
-                let unreachable = Buffers::new(1, 1).expect("a page of memory");
+                let unreachable = Buffers::new(1, BufferSize::plain(1)).expect("a page of memory");
                 std::mem::forget(std::mem::replace(&mut self.buffers, unreachable));
                 std::mem::forget(std::mem::replace(&mut self.pieces, Pieces::new(0, 1)));
                 return;

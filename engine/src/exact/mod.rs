@@ -15,6 +15,7 @@ mod stops;
 
 use crate::backend::null::{Carried, Null, NullModel};
 use crate::backend::uri::Scheme;
+use crate::buffer::BufferSize;
 use crate::clock::{StillClock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::draw::offsets::Walker;
@@ -80,7 +81,8 @@ impl Trial {
     /// With `depth` requests in flight.
     fn queued(mut self, depth: u32) -> Self {
         self.job.queue_depth = depth;
-        self.job.backend = Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse };
+        self.job.backend =
+            Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Refuse };
         self
     }
 
@@ -151,7 +153,8 @@ impl Trial {
         let program = &shared.program;
         let depth = self.job.queue_depth;
         let clock = StillClock::default();
-        let mut storage = Null::new(clock.clone(), self.model.clone(), depth, program.buffer_bytes).unwrap();
+        let mut storage =
+            Null::new(clock.clone(), self.model.clone(), depth, BufferSize::plain(program.buffer_bytes)).unwrap();
         let (state, carried_out) = (&shared.sets[0], storage.record());
         let mut path = PathBuffer::new();
         for index in state.existing_indices() {

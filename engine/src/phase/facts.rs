@@ -58,11 +58,12 @@ impl JobEnd<'_> {
         }
     }
 
-    /// What every worker had.
+    /// What every worker had. A worker without the huge pages that it was to have has not begun.
     fn features(&self) -> Vec<String> {
         let Some((first, others)) = self.ended.split_first() else { return Vec::new() };
         let have_all = |feature: &&String| others.iter().all(|other| other.report.features.contains(feature));
-        first.report.features.iter().filter(have_all).cloned().collect()
+        let huge_pages = self.job.huge_pages.then(|| "huge pages".to_owned());
+        first.report.features.iter().filter(have_all).cloned().chain(huge_pages).collect()
     }
 
     fn sum(&self, field: fn(&WorkerStats) -> u64) -> u64 {

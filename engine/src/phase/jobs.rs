@@ -16,7 +16,6 @@ use crate::program::lines::Lines;
 use crate::program::op::{FileSource, OpNode, Program};
 use crate::program::op_rules::Grows;
 use crate::sampler::ObservedJob;
-use crate::sys::affinity;
 use crate::sys::shared::{SharedBox, SharedSlice};
 use crate::warning_id::WarningId;
 use std::sync::Arc;
@@ -69,7 +68,6 @@ fn ready_job<'a>(
     {
         coordination.weigh_in(group, weight.saturating_mul(u64::from(workers)));
     }
-    affinity::check(job)?;
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;

@@ -13,6 +13,7 @@ use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uri::Scheme;
 use crate::backend::uring::{Uring, UringOptions};
+use crate::buffer::BufferSize;
 use crate::clock::{Clock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::control::Message;
@@ -62,6 +63,8 @@ pub(super) struct Setup {
     pub pacer: Pacer,
     /// Between the common start and its own.
     pub delay_ns: u64,
+    /// Whether its buffers lie in huge pages.
+    pub huge_pages: bool,
     /// CPUs and memory that it may use.
     pub affinity: Affinity,
     /// Where it waits.
@@ -91,30 +94,34 @@ impl Setup {
             Scheme::File | Scheme::Block => self.live_on_kernel(reporter),
             #[cfg(test)]
             Scheme::Null => {
-                let (clock, depth, bytes) = (self.clock, self.queue_depth, self.shared.program.buffer_bytes);
-                let null = || Null::new(clock, NullModel::default(), depth, bytes);
+                let (clock, depth, size) = (self.clock, self.queue_depth, self.buffer_size());
+                let null = || Null::new(clock, NullModel::default(), depth, size);
                 self.serve(reporter, null, Worker::run_queue);
             }
         }
     }
 
     fn live_on_kernel(self, reporter: Reporter) {
-        let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
+        let (size, most_pieces) = (self.buffer_size(), self.shared.program.most_vectors);
         let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {
-            Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces), alone),
-            Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(buffer_bytes), alone),
-            Backend::IoUring { sqpoll, iopoll, .. } => {
-                let options = UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll };
+            Backend::Psync {} => self.serve(reporter, || Psync::new(size, most_pieces), alone),
+            Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(size), alone),
+            Backend::IoUring { sqpoll, sqpoll_cpu, iopoll, .. } => {
+                let options = UringOptions { depth, buffer_size: size, most_pieces, sqpoll, sqpoll_cpu, iopoll };
                 self.serve(reporter, || Uring::new(options), Worker::run_queue);
             }
-            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces), Worker::run_queue),
-            Backend::Null {} => self.serve(reporter, || Nothing::new(depth, buffer_bytes), Worker::run_queue),
-            Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice), alone),
+            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, size, most_pieces), Worker::run_queue),
+            Backend::Null {} => self.serve(reporter, || Nothing::new(depth, size), Worker::run_queue),
+            Backend::Mmap {} => self.serve(reporter, || Mmap::new(size, advice), alone),
             Backend::Stdio { per_character } => {
-                self.serve(reporter, || Stdio::new(buffer_bytes, per_character), alone);
+                self.serve(reporter, || Stdio::new(size, per_character), alone);
             }
         }
+    }
+
+    fn buffer_size(&self) -> BufferSize {
+        BufferSize::new(self.shared.program.buffer_bytes, self.huge_pages)
     }
 
     /// A worker that panics is a fault of the engine: it is reported as one that is lost, so that nobody waits for its end.
@@ -249,6 +256,7 @@ mod tests {
             contents: Arc::new([content]),
             pacer: Pacer::new(&trial.job, 0, 1, 4, &shared.coordination),
             delay_ns: 0,
+            huge_pages: false,
             affinity: Affinity::default(),
             gates: gates.clone(),
             is_alone: true,

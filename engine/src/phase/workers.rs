@@ -56,6 +56,7 @@ impl PhaseWorkers {
                     stats: Arc::clone(&stats),
                     pacer: Pacer::new(job.job, worker, job.workers, seed, &job.shared.coordination),
                     delay_ns: job.delay_ns(),
+                    huge_pages: job.job.huge_pages,
                     affinity: job.job.affinity.clone(),
                     gates: gates.clone(),
                     is_alone,

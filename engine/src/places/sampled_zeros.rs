@@ -7,7 +7,7 @@
 //! The order of the reads is the one in which they were drawn, so that those of a sample that ran out of time are at random
 //! places, too.
 
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -45,7 +45,7 @@ pub fn sample_zeros(
         return Ok(found);
     }
     let length = usize::try_from(block_bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let mut memory = Buffers::new(1, length)?;
+    let mut memory = Buffers::new(1, BufferSize::plain(length))?;
     let mut rng = fastrand::Rng::with_seed(seed);
     while found.blocks < MOST_BLOCKS && !is_over() {
         let block = memory.slot(0, length);

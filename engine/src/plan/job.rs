@@ -30,6 +30,9 @@ pub struct Job {
     pub open: OpenFlags,
     /// CPUs and memory of its workers.
     pub affinity: Affinity,
+    /// Whether the buffers of its workers lie in huge pages of 2 MiB.
+    #[serde(default)]
+    pub huge_pages: bool,
     /// Limits that pace a closed loop without a schedule of arrivals.
     pub limit: RateLimit,
     /// Seconds between the common start and the start of this job; its own `stop.seconds` count from there.
@@ -146,6 +149,9 @@ pub enum Backend {
     IoUring {
         /// Kernel thread that polls the submission queue.
         sqpoll: bool,
+        /// CPU of that thread, with `sqpoll` alone; None: the kernel chooses.
+        #[serde(default)]
+        sqpoll_cpu: Option<u32>,
         /// Busy-wait for completions (polled devices only).
         iopoll: bool,
         /// What happens where the kernel refuses io_uring.

@@ -38,6 +38,11 @@ pub fn check_job(job: &Job) -> Result<()> {
             job.queue_depth
         ));
     }
+    if matches!(job.backend, Backend::IoUring { sqpoll: false, sqpoll_cpu: Some(_), .. }) {
+        return refuse(
+            "sqpoll_cpu is the CPU of the thread that sqpoll starts; set sqpoll, or leave sqpoll_cpu out".into(),
+        );
+    }
     if !job.open.advice.is_empty() && Advice::named(&job.open.advice).is_none() {
         return refuse(format!("advice is '{}'; it can be {}", job.open.advice, Advice::names()));
     }

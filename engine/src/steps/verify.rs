@@ -1,6 +1,6 @@
 //! Reading a stamped set as a whole: is every block what was written there?
 
-use crate::buffer::Buffers;
+use crate::buffer::{BufferSize, Buffers};
 use crate::content::BLOCK_BYTES;
 use crate::content::bad_blocks::{BadBlock, BadBlocks};
 use crate::content::generations::Generations;
@@ -42,7 +42,7 @@ pub fn verify(
         (WorkGroup::new(stop), Progress::new(report, total, "bytes"), AtomicU64::new(0));
     let look = || {
         let failed = |error| EngineError::io("take memory to verify", state.folder(), error);
-        let buffers = Buffers::new(1, READ_BYTES as usize).map_err(failed)?;
+        let buffers = Buffers::new(1, BufferSize::plain(READ_BYTES as usize)).map_err(failed)?;
         let judge = state.judge(generations, Stamper::new());
         Reader { state, judge, group: &group, progress: &progress, buffers, found: Verified::default() }
             .pieces(&next_piece)

@@ -1,7 +1,7 @@
 //! Which CPUs, and which memory, a worker may use.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Affinity, Job};
+use crate::plan::{Affinity, Backend, Job};
 use std::fs;
 use std::io;
 
@@ -15,9 +15,14 @@ const MOST_CPUS: u32 = libc::CPU_SETSIZE as u32;
 pub fn check(job: &Job) -> Result<()> {
     let refuse = |text: String| Err(EngineError::Environment(format!("job '{}': {text}", job.name)));
     let allowed = allowed_cpus();
+    let list = in_words(&allowed);
     if let Some(cpu) = job.affinity.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        let list = in_words(&allowed);
         return refuse(format!("CPU {cpu} is not one that the engine may run on; it may use {list}"));
+    }
+    if let Backend::IoUring { sqpoll_cpu: Some(cpu), .. } = &job.backend
+        && !allowed.contains(cpu)
+    {
+        return refuse(format!("sqpoll_cpu {cpu} is not a CPU that the engine may run on; it may use {list}"));
     }
     let Some(node) = job.affinity.numa_node else { return Ok(()) };
     let Some(cpus) = node_cpus(node) else {
@@ -148,7 +153,7 @@ mod tests {
 
         let (maps, seen) = std::thread::spawn(|| {
             bind(&Affinity { cpus: Vec::new(), numa_node: Some(0) }, 5).unwrap();
-            let buffers = crate::buffer::Buffers::new(1, 4096).unwrap();
+            let buffers = crate::buffer::Buffers::new(1, crate::buffer::BufferSize::plain(4096)).unwrap();
             let address = buffers.address(0) as usize;
             let begins_before = |line: &&str| {
                 usize::from_str_radix(line.split(' ').next().unwrap(), 16).is_ok_and(|begin| begin <= address)

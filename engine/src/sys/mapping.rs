@@ -34,6 +34,21 @@ impl Mapping {
         Ok(Self { base: NonNull::new(address.cast()).expect("mmap without MAP_FIXED never gives address zero"), bytes })
     }
 
+    /// Write to each page once.
+    ///
+    /// # Errors
+    ///
+    /// A page cannot be had, of which a later write would be a SIGBUS: a control group's or NUMA node's limit on huge pages.
+    /// Kernels before 5.14 cannot report it.
+    pub fn populate(&self) -> io::Result<()> {
+        // SAFETY: the mapping made in `new`, of which the content stays as it is.
+        let answer = unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
+        match io::Error::last_os_error() {
+            error if answer < 0 && error.raw_os_error() != Some(libc::EINVAL) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Where it begins: on a page.
     #[inline(always)]
     pub fn base(&self) -> NonNull<u8> {

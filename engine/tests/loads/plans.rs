@@ -100,6 +100,7 @@ pub(crate) fn job(name: &str, actions: Vec<Action>, stop: Stop) -> Job {
             advice: String::new(),
         },
         affinity: Affinity::default(),
+        huge_pages: false,
         limit: RateLimit::default(),
         stop,
         timed: Vec::new(),

@@ -7,7 +7,8 @@ use assay_engine::plan::{
 
 const BLOCK: u64 = 4096;
 const ANYWHERE: Distribution = Distribution::Uniform { min: 0.0, max: 1.0 };
-const IO_URING: Backend = Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse };
+const IO_URING: Backend =
+    Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Refuse };
 
 fn random() -> Access {
     Access::Random { region: Region::Whole {}, distribution: ANYWHERE, coverage: Coverage::WithRepeats, align_bytes: 0 }

@@ -337,7 +337,12 @@ fn groups_are_shared_by_workers_because_each_fills_its_own_slots() {
 
 #[test]
 fn groups_that_cannot_be_done_are_refused_before_a_file_is_touched() {
-    let uring = Backend::IoUring { sqpoll: false, iopoll: false, fallback: assay_engine::plan::Fallback::Threads };
+    let uring = Backend::IoUring {
+        sqpoll: false,
+        sqpoll_cpu: None,
+        iopoll: false,
+        fallback: assay_engine::plan::Fallback::Threads,
+    };
     type Change = fn(&mut ScriptGroup);
     let cases: [(Backend, Change, &str); 5] = [
         (Backend::Psync {}, |group| group.ops.clear(), "script group 'create': it has no operation"),

@@ -161,6 +161,9 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     """CPU numbers; worker i gets entry i modulo the length. Empty: the scheduler chooses."""
     numa_node: int | None = None
     """NUMA node of CPUs and buffers."""
+    huge_pages: bool = False
+    """The buffers of its workers lie in huge pages of 2 MiB (MAP_HUGETLB), at least one a worker. Refused where too few are
+    free (`sysctl vm.nr_hugepages`)."""
     limit: plan.RateLimit = plan.RateLimit()
     """Limits that pace a closed loop."""
     seconds: float | None = None

@@ -57,6 +57,7 @@ _SAME_IN_A_JOB = (
     "backend",
     "queue_depth",
     "batch",
+    "huge_pages",
     "limit",
     "delay_s",
     "ends",

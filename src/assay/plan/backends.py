@@ -25,6 +25,9 @@ class IoUring(Kind, kw_only=True):
 
     sqpoll: bool = False
     """Kernel thread that polls the submission queue; `queue_depth` is at most 16,384 with it."""
+    sqpoll_cpu: int | None = None
+    """CPU of that thread, only with `sqpoll`; one that the engine may run on. Each worker has such a thread, and those of
+    all workers of the job share this CPU. Unset: the kernel chooses."""
     iopoll: bool = False
     """Busy-wait for completions (polled devices only)."""
     fallback: Fallback = Fallback.REFUSE

@@ -137,6 +137,8 @@ class Job(Value, kw_only=True, rename={"kind": "as"}):
     batch: Batch = Batch()
     open: OpenFlags = OpenFlags()
     affinity: Affinity = Affinity()
+    huge_pages: bool = False
+    """Whether the buffers of its workers lie in huge pages of 2 MiB."""
     limit: RateLimit = RateLimit()
     delay_s: float = 0.0
     """Time between the common start and the start of this job; its own `stop.seconds` count from there."""

@@ -112,6 +112,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "sigma": Limit(0, 100, "the draws span more than any number from there on"),
     "size": _BYTES,
     "slot": Limit(0, 1023, "each worker has room for every slot up to the highest"),
+    "sqpoll_cpu": Limit(0, 8191, "the most CPUs that Linux is built for"),
     "stride_bytes": Limit(1, _LARGEST_BYTES, "4 EiB, half of what the kernel's offsets reach"),
     "submit": _IN_FLIGHT,
     "theta": Limit(0.01, 10, "beyond it a single block gets all accesses"),

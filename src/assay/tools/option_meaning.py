@@ -20,6 +20,8 @@ class Noted:
     """It is ignored, since it does not change the load."""
 
     why: str
+    but: frozenset[str] = frozenset()
+    """Values, up to a colon, with which it is supported."""
 
 
 @dataclasses.dataclass(frozen=True)

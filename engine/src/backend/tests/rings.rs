@@ -5,9 +5,42 @@ use super::*;
 #[test]
 fn a_ring_whose_submissions_are_polled_for_works_as_well() {
     for depth in [1, 3, 8, 8, 8, 8, 8, 8, 8, 32] {
-        let options = UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
+        let options = UringOptions {
+            depth,
+            buffer_size: BufferSize::plain(BLOCK),
+            most_pieces: 1,
+            sqpoll: true,
+            sqpoll_cpu: None,
+            iopoll: false,
+        };
 
         keeps_a_queue_full(Uring::new(options).unwrap(), depth as usize);
+    }
+}
+
+#[test]
+fn calls_go_by_the_registered_ring_and_not_by_its_descriptor() {
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+    let mut backend = uring(1);
+    backend.hold(&[fd]).unwrap();
+    if !backend.report().features.iter().any(|feature| feature == "registered ring") {
+        return eprintln!("skipped: this kernel registers no rings (Linux 5.18 does)");
+    }
+    let null = File::open("/dev/null").unwrap().into_raw_fd();
+    // SAFETY: open descriptors; no memory is passed.
+    let ring = unsafe { libc::dup(backend.descriptor()) };
+
+    // SAFETY: as above.
+    unsafe { libc::dup2(null, backend.descriptor()) };
+    let read = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+    // SAFETY: as above.
+    unsafe { libc::dup2(ring, backend.descriptor()) };
+
+    assert_eq!(read, BLOCK as i64);
+    for descriptor in [fd.0, null, ring] {
+        // SAFETY: this test's own.
+        unsafe { libc::close(descriptor) };
     }
 }
 
@@ -15,6 +48,7 @@ fn a_ring_whose_submissions_are_polled_for_works_as_well() {
 fn a_ring_without_registered_files_and_buffers_works_as_well() {
     let mut plain = uring(4);
     plain.forget_registered_buffers();
+    plain.forget_registered_ring();
     let file = Scratch::new(BLOCK);
     let fd = file.open();
 
@@ -56,7 +90,7 @@ fn a_queue_with_requests_in_flight_can_be_dropped() {
         let mut done = Vec::new();
         backend.complete(&mut done, Wait::FOR_ONE).unwrap();
         drop(backend);
-        Psync::new(1, 1).unwrap().close_file(fd);
+        Psync::new(BufferSize::plain(1), 1).unwrap().close_file(fd);
     }
 }
 
@@ -65,6 +99,7 @@ fn a_request_that_failed_to_reach_the_kernel_is_not_answered_later_as_another() 
     let file = Scratch::new(2 * BLOCK);
     let fd = file.open();
     let mut backend = uring(2);
+    backend.forget_registered_ring();
     backend.hold(&[fd]).unwrap();
     let null = File::open("/dev/null").unwrap().into_raw_fd();
     // SAFETY: open descriptors; no memory is passed.

@@ -49,7 +49,7 @@ fn a_queue_is_refused_where_there_is_none() {
         (Backend::Mmap {}, false),
         (Backend::Stdio { per_character: true }, false),
         (Backend::Aio {}, true),
-        (Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse }, true),
+        (Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Refuse }, true),
     ] {
         let mut deep = job(backend, write(4096.0));
         deep.queue_depth = 8;
@@ -61,12 +61,25 @@ fn a_queue_is_refused_where_there_is_none() {
 #[test]
 fn a_polled_ring_has_room_for_half_of_what_others_take() {
     let refused = |sqpoll: bool, depth: u32| {
-        let mut deep = job(Backend::IoUring { sqpoll, iopoll: false, fallback: Fallback::Refuse }, write(4096.0));
+        let mut deep = job(
+            Backend::IoUring { sqpoll, sqpoll_cpu: None, iopoll: false, fallback: Fallback::Refuse },
+            write(4096.0),
+        );
         deep.queue_depth = depth;
         compiled(&deep).is_err()
     };
 
     assert_eq!((refused(true, 16_384), refused(true, 16_385), refused(false, 32_768)), (false, true, false));
+}
+
+#[test]
+fn a_cpu_of_the_polling_thread_needs_that_thread() {
+    let ring = |sqpoll, sqpoll_cpu| {
+        job(Backend::IoUring { sqpoll, sqpoll_cpu, iopoll: false, fallback: Fallback::Refuse }, write(4096.0))
+    };
+
+    assert!(compiled(&ring(true, Some(0))).is_ok());
+    assert!(refusal(&ring(false, Some(0))).contains("set sqpoll, or leave sqpoll_cpu out"));
 }
 
 #[test]
@@ -144,7 +157,7 @@ fn unknown_advice_is_refused_with_the_names_that_there_are() {
 
 #[test]
 fn polling_needs_direct_and_takes_no_flushes() {
-    let polled = Backend::IoUring { sqpoll: false, iopoll: true, fallback: Fallback::Refuse };
+    let polled = Backend::IoUring { sqpoll: false, sqpoll_cpu: None, iopoll: true, fallback: Fallback::Refuse };
     let mut job = job(polled, write(4096.0));
     assert!(refusal(&job).contains("needs direct 'on'"));
 

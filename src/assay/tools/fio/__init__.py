@@ -21,7 +21,10 @@ from assay.tools.named_files import NO_FILES, Files
 _HIPRI = "hipri                   : Use polled IO completions\n"
 _OPTIONS_OF_ENGINES = {
     "pvsync2": _HIPRI,
-    "io_uring": f"{_HIPRI}sqthread_poll           : Offload submission/completion to kernel thread\n",
+    "io_uring": (
+        f"{_HIPRI}sqthread_poll           : Offload submission/completion to kernel thread\n"
+        "sqthread_poll_cpu       : What CPU to run SQ thread polling on\n"
+    ),
 }
 
 

@@ -112,6 +112,11 @@ def check(job: JobSettings, given: JobOptions) -> None:
             > max(size.bytes, files.bytes_each - size.offset_bytes),
             "names a block behind the end of the file; take a lower one, or a larger size",
         ),
+        (
+            "sqthread_poll_cpu",
+            job.sqpoll_cpu is not None and not (job.sqpoll and job.engine == "io_uring"),
+            "needs ioengine=io_uring and sqthread_poll, whose thread it is the CPU of; give both, or leave it out",
+        ),
         ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "needs pvsync2 or io_uring"),
         (
             "cpus_allowed",

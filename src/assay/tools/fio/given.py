@@ -121,9 +121,10 @@ def of_section(
         match meaning:
             case Refused(why, usual) if (option.value or "1") not in usual:
                 raise option.fault(f"is not supported: {why}")
-            case Noted(why):
+            case Noted(why, supported) if (option.value or "").partition(":")[0].strip() not in supported:
                 notes[given.name] = why
-            case Taken():
+                found.pop(name, None)
+            case Taken() | Noted():
                 found.pop(name, None)  # the order is that of the last ones
                 found[name] = option
     return JobOptions(found, where)

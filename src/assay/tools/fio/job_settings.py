@@ -166,8 +166,10 @@ class JobSettings:
     invalidate: bool
     cpus: tuple[int, ...]
     numa_node: int | None
+    huge_pages: bool
     advice: str
     sqpoll: bool
+    sqpoll_cpu: int | None
     hipri: bool
     percentiles: tuple[float, ...]
 

@@ -60,10 +60,10 @@ _TAKEN = frozenset({
     "buffer_compress_percentage", "dedupe_percentage", "zero_buffers", "loops", "group_reporting",
     "new_group",
     "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
-    "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
-    "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep", "random_sequence_stride", "fill_device",
-    "verify_backlog", "steadystate", "steadystate_duration", "steadystate_ramp_time",
-    "steadystate_check_interval",
+    "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "sqthread_poll_cpu", "hipri",
+    "percentile_list", "stats", "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep",
+    "random_sequence_stride", "fill_device", "verify_backlog", "steadystate", "steadystate_duration",
+    "steadystate_ramp_time", "steadystate_check_interval", "hugepage-size",
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
@@ -87,7 +87,7 @@ _NOTED = {
         "job_start_clock_id",
     ), _CLOCK),
     **dict.fromkeys((
-        "mem", "iomem_align", "fixedbufs", "registerfiles", "force_async", "hugepage-size", "lockmem", "nonvectored",
+        "iomem_align", "fixedbufs", "registerfiles", "force_async", "lockmem", "nonvectored",
     ), _MEMORY),
     "scramble_buffers": "Assay writes new bytes each time by itself; with refill_buffers=0 one more is changed each time",
     "buffer_compress_chunk": "Assay mixes what can be compressed evenly into each block",
@@ -109,7 +109,6 @@ _NOTED = {
     "verify_async_cpus": "checking is not part of any latency",
     "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
     "exitall_on_error": "the first error ends its job, and is reported",
-    "sqthread_poll_cpu": "the kernel chooses",
     "rwmixcycle": "fio has no use for it any more",
     "rate_min": "a rate that is not held is reported, and ends no job",
     "rate_iops_min": "a rate that is not held is reported, and ends no job",
@@ -197,7 +196,10 @@ _REFUSED = {
     for name in names.split()
 }  # fmt: skip
 
-OPTIONS = table(_TAKEN, _NOTED, _REFUSED)
+HUGE_MEMORY = frozenset({"mmaphuge", "shmhuge"})
+"""Values of `mem`, up to a colon, that put buffers into huge pages."""
+
+OPTIONS: Table = {**table(_TAKEN, _NOTED, _REFUSED), "mem": Noted(_MEMORY, but=HUGE_MEMORY)}
 """Of jobs, on the command line or in a job file."""
 
 COMMAND_LINE: Table = {

@@ -180,6 +180,7 @@ def _job(member: JobInstance, place: Placed) -> plan.Job:
             advice="" if job.direct or not job.moves_data or job.engine in {"mmap", "null"} else job.advice,
         ),
         affinity=plan.Affinity(cpus=job.cpus, numa_node=job.numa_node),
+        huge_pages=job.huge_pages and job.moves_data,
         stop=_stop(member),
     )
 
@@ -230,7 +231,7 @@ def _spacing(rate: Rate) -> plan.Spacing:
 def _backend(job: JobSettings) -> plan.Backend:
     match "psync" if job.discards else job.engine:
         case "io_uring":
-            return plan.IoUring(sqpoll=job.sqpoll, iopoll=job.hipri)
+            return plan.IoUring(sqpoll=job.sqpoll, sqpoll_cpu=job.sqpoll_cpu, iopoll=job.hipri)
         case "libaio":
             return plan.Aio()
         case "null":

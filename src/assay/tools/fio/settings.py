@@ -32,6 +32,7 @@ _WAYS = {
 """Of rw: reads, writes, at random."""
 _FORMATS = frozenset({"normal", "json", "json+", "terse"})
 _TERSE_VERSION = "3"
+_HUGE_PAGE_BYTES = 2 << 20
 _MOST_INSTANCES = int(LISTS["before"].most) // 2
 """The files of each are laid out and evicted."""
 
@@ -144,8 +145,10 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         invalidate=given.flag("invalidate", usual=True),
         cpus=given.read("cpus_allowed", (), _cpus),
         numa_node=given.whole("numa_cpu_nodes", 0, 0, 1023) if "numa_cpu_nodes" in given else None,
+        huge_pages=_huge_pages(given),
         advice=_advice(given, is_random=is_random),
         sqpoll=given.flag("sqthread_poll"),
+        sqpoll_cpu=given.whole("sqthread_poll_cpu", 0, 0, 8191) if "sqthread_poll_cpu" in given else None,
         hipri=given.flag("hipri"),
         percentiles=given.read("percentile_list", DEFAULT_PERCENTILES, percentiles),
     )
@@ -292,6 +295,15 @@ def _advice(given: JobOptions, *, is_random: bool) -> str:
     if word not in named:
         raise given.fault("fadvise_hint", "must be none, random, sequential or noreuse")
     return named[word]
+
+
+def _huge_pages(given: JobOptions) -> bool:
+    """Whether buffers lie in huge pages: only values of `mem` that ask for them are left here."""
+    if "mem" not in given:
+        return False
+    if given.size("hugepage-size", _HUGE_PAGE_BYTES) != _HUGE_PAGE_BYTES:
+        raise given.fault("hugepage-size", "must be 2m: huge pages of other sizes are not supported")
+    return True
 
 
 def _cpus(text: str) -> tuple[int, ...]:
