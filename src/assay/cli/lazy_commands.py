@@ -1,11 +1,14 @@
 """Make a command when it is looked at: to read the options of all of them takes longer than most commands do."""
 
-from collections.abc import Callable, ItemsView, Mapping, ValuesView
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assay.cli.light_command import LightCommand
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_values
 
 Function = Callable[..., None]
 
@@ -29,11 +32,11 @@ class LazyCommands(dict[str, Any]):
         """Give the command of a name, or `default`."""
         return self[name] if name in self else default  # noqa: SIM401 - this is what it would call
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> "dict_values[str, Any]":
         """Make all of them."""
         return {name: self[name] for name in self}.values()
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> "dict_items[str, Any]":
         """Make all of them, with their names."""
         return {name: self[name] for name in self}.items()
 
