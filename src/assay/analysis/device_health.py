@@ -9,10 +9,13 @@ disks show a temperature alone.
 
 import dataclasses
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from assay.analysis.record import RunRecord
 from assay.host.nvme_log import TEMPERATURE
 from assay.units import format_bytes
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
 
 _SHOWN = 3
 """Figures of temperatures that are shown."""
@@ -74,7 +77,7 @@ class DeviceHealth:
         return f"{self.name}: {', '.join(part for part in parts if part)}"
 
 
-def health_of_devices(run: RunRecord, *targets: str) -> tuple[DeviceHealth, ...]:
+def health_of_devices(run: "RunRecord", *targets: str) -> tuple[DeviceHealth, ...]:
     """Give the disks of targets that showed something, each once; without a name those of all targets."""
     prefixes = tuple(f"target.{name}." for name in targets or (target.name for target in run.plan.targets))
     found: dict[str, dict[str, dict[str, object]]] = {}
