@@ -30,7 +30,7 @@ def survey(
         str | None, typer.Option("--resume", metavar="FILE", help="Go on with a survey that was stopped (.json).")
     ] = None,
     output: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write a .json, .html or load file .toml. Repeatable."),
     ] = None,
     json: Json = False,
@@ -47,7 +47,7 @@ def survey(
     from assay.surveys.tree_survey import NO_STATE
     from assay.targets import check_directory
 
-    outputs = tuple(output or ())
+    outputs = tuple(map(Path, output or ()))
     for path in outputs:
         if path.suffix not in _ENDINGS:
             raise InputError(f"--output {path}: write a name that ends with {', '.join(_ENDINGS)}")
