@@ -286,7 +286,9 @@ def test_ctrl_c_ends_a_survey_with_what_was_counted(assay: Assay, tmp_path: Path
             (tree / f"d{folder}" / f"f{file}").touch()
     kept = tmp_path / "kept.json"
     with subprocess.Popen(
-        [COMMAND, "survey", tree, "--threads", "1", "-o", kept], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [COMMAND, "survey", tree, "--threads", "1", "--no-samples", "-o", kept],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while process.poll() is None and not children.read_text():

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// From as many on, a directory that is being read waits until those found in it are done.
-pub const MANY: usize = 65_536;
+pub const MANY: usize = if cfg!(test) { 64 } else { 65_536 };
 /// More are not kept: what would be is left out, and the survey is not whole.
 pub const MOST: usize = 500_000;
 /// Directories that wait half read and are kept open; others are opened again where they were left.

@@ -84,6 +84,23 @@ fn a_survey_in_many_pieces_is_the_whole_one() {
 }
 
 #[test]
+fn a_directory_with_more_directories_than_may_wait_is_read_on_after_them() {
+    let place = tempfile::tempdir().unwrap();
+    for number in 0..3000 {
+        let below = place.path().join(format!("{number:020}"));
+        fs::create_dir(&below).unwrap();
+        sized(&below.join("file"), 7);
+    }
+    let mut session = session(place.path(), None, None);
+
+    session.walk(&AtomicBool::new(false), &mut Vec::new()).unwrap();
+
+    let tally = &session.state.tally;
+    assert_eq!((tally.files(), tally.bytes(), tally.directories), (3000, 21_000, 3001));
+    assert_eq!(tally.entries.in_order(), [(1, 3000), (3000, 1)]);
+}
+
+#[test]
 fn a_survey_that_is_stopped_is_not_whole() {
     let place = tempfile::tempdir().unwrap();
     plant(place.path());

@@ -92,7 +92,8 @@ def _surveyed(asked: "SurveyAsked", outputs: tuple[Path, ...]) -> "tuple[TreeSur
                 )
         finally:
             line.clear()
-        return found, content, stops.count > 0
+        is_complete = found.is_whole and (content is not None or not asked.has_samples)
+        return found, content, stops.count > 0 and not is_complete
 
 
 def _words(now: "SurveyProgress") -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import InputError, RunError, reason_of
+from assay.errors import InputError, Interrupted, RunError, reason_of
 from assay.running.engine import find_engine
 from assay.running.stopping import Stops
 from assay.surveys.tree_survey import NO_STATE, SurveyProgress, TreeSurvey
@@ -69,6 +69,7 @@ def survey_tree(
         stops: At the first signal the survey ends with what it has, at the second without.
 
     Raises:
+        Interrupted: A second signal came.
         InputError: The earlier survey is not one of this directory.
         RunError: The directory cannot be read, or the engine cannot be started or does not answer.
     """
@@ -85,6 +86,8 @@ def survey_tree(
         code = process.wait()
         if last is not None and code == 0:
             return last
+        if stops.count > 1:
+            raise Interrupted(f"{asked.directory}: the survey was ended without a result")
         log.seek(0)
         reason = log.read(_SHOWN).decode(errors="replace").strip().removeprefix("assay-engine: ")
     if code == _BAD_CALL:

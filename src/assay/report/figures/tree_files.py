@@ -59,7 +59,7 @@ def _cumulative(survey: TreeSurvey) -> Figure:
         files, size = files + one.files, size + one.bytes
         rows += _shares(survey, one, files, size)
     x = vl.X("size:N", title="size up to", sort=None, axis=vl.Axis(labelAngle=-45))
-    y = vl.Y("share:Q", title="so far", axis=vl.Axis(format=".0%"), scale=vl.Scale(domain=[0, 1]))
+    y = vl.Y("share:Q", title="cumulative", axis=vl.Axis(format=".0%"), scale=vl.Scale(domain=[0, 1]))
     tooltip = [vl.Tooltip("size:N"), vl.Tooltip("of:N"), vl.Tooltip("share:Q", format=".1%")]
     line = (
         vl.Chart(records(rows)).mark_line(point=True).encode(x=x, y=y, color=_colour(_FILES, _BYTES), tooltip=tooltip)
