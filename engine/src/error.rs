@@ -32,6 +32,17 @@ pub enum EngineError {
     Stopped,
 }
 
+/// Why what is done apart from any run was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The call itself was wrong.
+    #[error("{0}")]
+    Call(String),
+    /// The machine, the network or the other side refused.
+    #[error("{0}")]
+    Machine(String),
+}
+
 impl EngineError {
     /// An I/O failure.
     pub fn io(op: impl Into<Cow<'static, str>>, path: impl Into<PathBuf>, source: io::Error) -> Self {

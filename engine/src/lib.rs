@@ -8,7 +8,8 @@
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
 //! [`prior_state`] looks for what was there before a phase and is in its numbers.
-//! [`echo`] compares the clock of this machine with those of others, apart from any run.
+//! [`echo`] compares the clock of this machine with those of others, apart from any run;
+//! [`survey`] counts the files of a tree.
 
 pub mod among;
 pub mod backend;
@@ -49,6 +50,7 @@ pub mod spawn;
 pub mod stalls;
 pub mod stats;
 pub mod steps;
+pub mod survey;
 pub mod sys;
 pub mod units;
 pub mod warning_id;

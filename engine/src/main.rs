@@ -6,14 +6,15 @@
 //!
 //! Apart from runs, `echo ADDRESS:PORT` reports its time to those who have its key, until standard input ends, and
 //! `ask ADDRESS:PORT --exchanges N` asks it. Both read the key from standard input; 3 is that there is no answer.
+//! `survey` counts the files of the working directory ([`assay_engine::survey`]).
 
 use assay_engine::clock::Clock;
 use assay_engine::control;
 use assay_engine::control::{Inbox, Message, Stopper};
 use assay_engine::echo;
-use assay_engine::echo::{Key, Refusal};
+use assay_engine::echo::Key;
 use assay_engine::emit::Emitter;
-use assay_engine::error::EngineError;
+use assay_engine::error::{EngineError, Refusal};
 use assay_engine::events;
 use assay_engine::events::{Control, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
@@ -21,7 +22,7 @@ use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
 use assay_engine::sys::{process, signals};
 use assay_engine::warning_id::WarningId;
-use assay_engine::{check, run};
+use assay_engine::{check, run, survey};
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ["--check-kinds"] => check_input(check::check_kinds),
         ["echo", address] => exit_code(echo::echo(address, std::io::stdin(), std::io::stdout())),
         ["ask", address, "--exchanges", count] => exit_code(ask(address, count)),
+        ["survey"] => exit_code(survey::survey(std::io::BufReader::new(std::io::stdin()), std::io::stdout())),
         _ => {
             eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
             ExitCode::from(2)

@@ -106,6 +106,9 @@ REFUSED: tuple[tuple[str, ...], ...] = (
     ("claims", "missing"),
     ("matrix", "missing.toml"),
     ("doctor", "missing"),
+    ("survey", "missing"),
+    ("survey", ".", "-o", "survey.txt"),
+    ("survey", ".", "--resume", "missing.json"),
 )
 
 

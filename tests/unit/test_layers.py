@@ -123,6 +123,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "captures": {"analysis", "errors", "outward", "time_zone", "units"},
     "sizing": {"analysis", "captures", "errors", "outward", "results", "units"},
+    "surveys": {"errors", "input_text", "outward", "running", "units"},
     "compare": {"analysis", "errors", "results", "units", "verdicts"},
     "report": {
         "analysis",
@@ -141,6 +142,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "own_files",
         "results",
         "sizing",
+        "surveys",
         "units",
         "verdicts",
         "xdg",

@@ -12,18 +12,9 @@ mod datagram;
 pub use answering::{Answerer, echo};
 pub use asking::{Asked, Exchange, ask, ask_by_address};
 
-use std::io::Read;
+pub use crate::error::Refusal;
 
-/// Why there is no echo, or no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// The call itself was wrong.
-    #[error("{0}")]
-    Call(String),
-    /// The machine, the network or the other side refused.
-    #[error("{0}")]
-    Machine(String),
-}
+use std::io::Read;
 
 /// What both sides hold, and nobody else. It has no `Debug`, so that nothing prints it.
 #[derive(Clone)]

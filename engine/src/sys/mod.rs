@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod atomic;
 pub mod beneath;
 pub mod cpu_cache;
+pub mod dents;
 pub mod exit_status;
 pub mod extents;
 pub mod fs_map;

@@ -72,8 +72,12 @@ pub fn open_beneath(directory: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u3
 /// Open a sub-directory that is neither a symbolic link nor on another mount. Where the kernel cannot report mounts only the
 /// caller's comparison of device numbers is left.
 pub fn open_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    own(beneath::open_on_mount(directory.as_raw_fd(), name, flags, 0))
+    open_on_mount(directory, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
+}
+
+/// As [`open_beneath`], and on no other mount either.
+pub fn open_on_mount(directory: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    own(beneath::open_on_mount(directory.as_raw_fd(), path, flags | libc::O_CLOEXEC, mode))
 }
 
 /// A descriptor that the kernel has returned just now, or its error.

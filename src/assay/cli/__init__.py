@@ -40,6 +40,7 @@ from assay.cli import (
     show,
     size,
     suites,
+    survey,
     tag,
     worker,
 )
@@ -66,7 +67,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor, worker.worker),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
-    "Decide": (size.size, capture.capture),
+    "Decide": (size.size, capture.capture, survey.survey),
     "Keep": (tag.tag, mark.mark, import_.import_, export.export, collect.collect, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
