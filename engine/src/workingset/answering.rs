@@ -205,7 +205,7 @@ impl<'a> Pass<'a> {
             origin_ns: self.origin_ns,
             is_of_objects: merged.is_of_objects(),
             totals,
-            curve: self.curve.map(CurveBuilder::finish),
+            curve: self.curve.map(|curve| curve.finish(&self.question.sizes)),
             policies: self.policies.map(|policies| policies.finish()),
             tiers: self.tiers.map(TierCounts::finish),
             notes: merged.notes(),

@@ -63,6 +63,8 @@ pub struct Curve {
     pub footprint_blocks: f64,
     /// Sizes from the smallest that the sample can resolve up to the first that misses nothing but first uses.
     pub served: Vec<Served>,
+    /// The sizes that were asked for, each rounded up to the end of a bucket: by 1.6 % at most.
+    pub asked: Vec<Served>,
     /// Smallest size with 90 % of the best hit ratio; None where nothing is used twice.
     pub ws90: Option<Blocks90>,
     /// The working set over time.
@@ -196,14 +198,15 @@ impl CurveBuilder {
         }
     }
 
-    /// Work the curve out.
-    pub fn finish(self) -> Curve {
+    /// Work the curve out, also at the sizes asked for.
+    pub fn finish(self, asked: &[u64]) -> Curve {
         let rate = self.keys.rate();
         let footprint_blocks = self.keys.count() as f64 / rate;
         let served = self.served(rate, footprint_blocks);
+        let asked = asked.iter().filter(|_| self.total() > 0.0).map(|&blocks| self.served_by(blocks)).collect();
         let ws90 = self.ws90();
         let (windows, windows_are_cut) = self.sets.map_or((Vec::new(), false), WorkingSets::finish);
-        Curve { rate, sampled_keys: self.keys.count(), footprint_blocks, served, ws90, windows, windows_are_cut }
+        Curve { rate, sampled_keys: self.keys.count(), footprint_blocks, served, asked, ws90, windows, windows_are_cut }
     }
 
     fn total(&self) -> f64 {

@@ -75,6 +75,9 @@ pub struct Question {
     pub exact_keys: usize,
     /// Keys of the sample, where there are more.
     pub most_keys: usize,
+    /// Sizes in blocks that the curve is also wanted at.
+    #[serde(default)]
+    pub sizes: Vec<u64>,
     /// Instead of the curve.
     pub policies: Option<PolicyQuestion>,
     /// With the curve.
@@ -112,6 +115,9 @@ impl Question {
         let is_too_much = |of: &PolicyQuestion| of.names.len() * of.sizes.len() > MOST_CACHES || of.sizes.contains(&0);
         if self.policies.as_ref().is_some_and(is_too_much) {
             return Err("at most 512 caches are simulated, of 1 block and more");
+        }
+        if self.sizes.len() > MOST_CACHES || self.sizes.contains(&0) {
+            return Err("at most 512 sizes are asked for, of 1 block and more");
         }
         if let Some(tier) = &self.tier {
             let is_extent = tier.extent_bytes >= self.block_bytes && tier.extent_bytes % self.block_bytes == 0;

@@ -39,7 +39,7 @@ fn curve(keys: &[u64], sampling: Sampling) -> Curve {
     for &key in keys {
         let _ = builder.touch(mix(key), 0, key % 3 == 0);
     }
-    builder.finish()
+    builder.finish(&[990])
 }
 
 #[test]
@@ -72,6 +72,7 @@ fn a_loop_is_served_from_its_length_on_and_not_at_all_before() {
     let found = curve(&keys, Sampling::Exact);
 
     assert!(found.served.iter().all(|one| one.hit == if one.blocks < 1_000 { 0.0 } else { 5.0 / 6.0 }));
+    assert_eq!((found.asked[0].blocks, found.asked[0].hit), (990, 0.0));
     assert!((1_000.0..1_016.0).contains(&found.ws90.unwrap().blocks));
 }
 

@@ -10,7 +10,7 @@ use super::curve::Use;
 use super::distances::Distances;
 use super::request::TraceRequest;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Periods, and extents of all periods, that are kept.
 const MOST_PERIODS: usize = 10_000;
@@ -64,7 +64,7 @@ pub struct Tiers {
 struct Heat {
     number: u64,
     accesses: u64,
-    extents: HashMap<u64, u64>,
+    extents: BTreeMap<u64, u64>,
     reuses: Distances,
     sampled: f64,
 }
@@ -248,6 +248,6 @@ mod tests {
         let mut counts = counts();
         counts.add(&request(0, 0, GIB - 4096, 12_288)).unwrap();
 
-        assert_eq!(counts.periods[0].extents, HashMap::from([(0, 1), (1, 2)]));
+        assert_eq!(counts.periods[0].extents, BTreeMap::from([(0, 1), (1, 2)]));
     }
 }
