@@ -123,6 +123,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "captures": {"analysis", "errors", "input_text", "outward", "time_zone", "units"},
     "sizing": {"analysis", "captures", "errors", "outward", "results", "units"},
+    "workingset": {"errors", "outward", "running", "units"},
     "compare": {"analysis", "errors", "results", "units", "verdicts"},
     "report": {
         "analysis",
@@ -143,6 +144,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sizing",
         "units",
         "verdicts",
+        "workingset",
         "xdg",
     },
     "notebook": {"analysis", "bundle", "claims", "compare", "errors", "report", "results"},
