@@ -8,8 +8,8 @@
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
 //! [`prior_state`] looks for what was there before a phase and is in its numbers.
-//! [`echo`] compares the clock of this machine with those of others, apart from any run;
-//! [`survey`] counts the files of a tree.
+//! Apart from any run, [`echo`] compares the clock of this machine with those of others, [`survey`] counts the files of a tree,
+//! and [`workingset`] finds from traces how large a cache has to be.
 
 pub mod among;
 pub mod backend;
@@ -55,6 +55,7 @@ pub mod sys;
 pub mod units;
 pub mod warning_id;
 pub mod worker;
+pub mod workingset;
 
 // Tests of this crate make Plans as those outside of it do (`tests/loads/plans.rs`).
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! Apart from runs, `echo ADDRESS:PORT` reports its time to those who have its key, until standard input ends, and
 //! `ask ADDRESS:PORT --exchanges N` asks it. Both read the key from standard input; 3 is that there is no answer.
 //! `survey` counts the files of the working directory ([`assay_engine::survey`]).
+//! `workingset QUESTION` reads traces of requests, and answers how large a cache has to be for them.
 
 use assay_engine::clock::Clock;
 use assay_engine::control;
@@ -22,7 +23,8 @@ use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
 use assay_engine::sys::{process, signals};
 use assay_engine::warning_id::WarningId;
-use assay_engine::{check, run, survey};
+use assay_engine::workingset::TraceError;
+use assay_engine::{check, run, survey, workingset};
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         ["echo", address] => exit_code(echo::echo(address, std::io::stdin(), std::io::stdout())),
         ["ask", address, "--exchanges", count] => exit_code(ask(address, count)),
         ["survey"] => exit_code(survey::survey(std::io::BufReader::new(std::io::stdin()), std::io::stdout())),
+        ["workingset", question] => exit_code(working_set(question)),
         _ => {
             eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
             ExitCode::from(2)
@@ -61,6 +64,14 @@ fn ask(address: &str, count: &str) -> Result<(), Refusal> {
         .map_err(std::io::Error::from)
         .and_then(|line| writeln!(std::io::stdout(), "{line}"))
         .map_err(|error| Refusal::Machine(format!("the exchanges could not be reported: {error}")))
+}
+
+/// Read traces, and report how large a cache has to be.
+fn working_set(question: &str) -> Result<(), Refusal> {
+    workingset::answer(question, std::io::stdout()).map_err(|error| match error {
+        TraceError::Input(_) => Refusal::Call(error.to_string()),
+        TraceError::Unreadable(_) | TraceError::Unwritten(_) => Refusal::Machine(error.to_string()),
+    })
 }
 
 /// End with what came of it.

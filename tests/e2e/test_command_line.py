@@ -103,6 +103,7 @@ REFUSED: tuple[tuple[str, ...], ...] = (
     ("clean", "missing"),
     ("import", "missing"),
     ("decode", "missing"),
+    ("workingset", "missing"),
     ("claims", "missing"),
     ("matrix", "missing.toml"),
     ("doctor", "missing"),

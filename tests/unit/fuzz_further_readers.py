@@ -33,6 +33,7 @@ from assay.running import kept_ceilings
 from assay.running.cleaning import FolderMark
 from assay.time_zone import zone_name
 from assay.tools.iozone.clients import clients_in
+from assay.workingset.trace_question import parse_columns
 from fuzzing.reader import Made, Reader
 from unit.bundle_streams import begun, encoded, plan, stream
 from unit.health_logs import HEALTHY, health_log
@@ -237,6 +238,11 @@ def surface_words(data: bytes) -> object:
     return parse_weights(text, "--weights") if "\n" in text else parse_region(text)
 
 
+def trace_columns(data: bytes) -> object:
+    """Read the columns of a CSV of requests."""
+    return parse_columns(data.decode(errors="replace"))
+
+
 def machine_words(data: bytes) -> object:
     """Read what is said of the machine of a figure, and a zone."""
     words = [*text_of(data).split("\n"), "", "", "", ""]
@@ -319,6 +325,12 @@ READERS = [
         [b"small: file<=64K & record<1M", b"64K:0.5\n1M:30%\n16M:2"],
         surface_words,
         [b":", b"&", b"1e999"],
+    ),
+    Reader(
+        "trace columns",
+        [b"time=ts:ms,device=disk,op=type,offset=lba:512,length=4", b"offset=1", b"time=1:100ns,offset=5,length=6:1"],
+        trace_columns,
+        [b":", b"=", b",", b"offset", b"99999999999999999999"],
     ),
     Reader(
         "machine words",

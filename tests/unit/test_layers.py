@@ -124,6 +124,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "captures": {"analysis", "errors", "outward", "time_zone", "units"},
     "sizing": {"analysis", "captures", "errors", "outward", "results", "units"},
     "surveys": {"errors", "input_text", "outward", "running", "units"},
+    "workingset": {"errors", "outward", "running", "units"},
     "compare": {"analysis", "errors", "results", "units", "verdicts"},
     "report": {
         "analysis",
@@ -145,6 +146,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "surveys",
         "units",
         "verdicts",
+        "workingset",
         "xdg",
     },
     "notebook": {"analysis", "bundle", "claims", "compare", "errors", "report", "results"},

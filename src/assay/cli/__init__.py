@@ -43,6 +43,7 @@ from assay.cli import (
     survey,
     tag,
     worker,
+    workingset,
 )
 from assay.cli.lazy_commands import name_of
 from assay.cli.pipes import echo, outlive_readers, widen_terminal
@@ -67,7 +68,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor, worker.worker),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
-    "Decide": (size.size, capture.capture, survey.survey),
+    "Decide": (size.size, workingset.workingset, capture.capture, survey.survey),
     "Keep": (tag.tag, mark.mark, import_.import_, export.export, collect.collect, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
