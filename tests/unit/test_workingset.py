@@ -79,7 +79,8 @@ def test_the_mean_of_periods_is_by_accesses_and_leaves_the_first_out() -> None:
     mean = tier_mean([period(100, None, None), period(300, 0.9, 0.8), period(100, 0.4, 0.4)])
 
     assert mean is not None
-    assert (mean.periods, mean.devices) == (2, pytest.approx(0.7))
+    assert mean.periods == 2
+    assert mean.devices == pytest.approx(0.7)
     assert [is_unlike(one) for one in (period(1, None, None), period(1, 0.5, 0.1), period(1, 0.49, 0.1))] == [
         False,
         False,
