@@ -202,6 +202,7 @@ def test_the_text_fits_into_80_columns(assay: Assay) -> None:
         ((str(MONTH), "--block", "5000"), "--block 5000"),
         ((str(MONTH), "--size", "100"), "at least one block"),
         ((str(MONTH), "--exact", "--rate", "0.1"), "one of the two"),
+        ((str(MONTH), "--rate", "0.001"), "take a larger share"),
         ((str(MONTH), "--policy", "best"), "--policy 'best'"),
         (("-", "--policy", "arc"), "standard input"),
         ((str(MONTH), "--tier", "0.1", "--period", "1s"), "--period 1s"),

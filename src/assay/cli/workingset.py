@@ -116,9 +116,9 @@ def _policies(names: list[str]) -> "list[CachePolicy]":
 
 
 def _answer(traces: list[str], question: "TraceQuestion", policies: "list[CachePolicy]") -> "WorkingSet":
-    from assay.errors import RunError
+    from assay.errors import InputError, RunError
     from assay.live.trace_progress import TraceProgress
-    from assay.workingset.cache_sizes import PolicyTable, WorkingSet, policy_rate
+    from assay.workingset.cache_sizes import LEAST_SAMPLED, PolicyTable, WorkingSet, policy_rate
     from assay.workingset.engine_answer import ask_engine
     from assay.workingset.trace_files import TraceFiles
 
@@ -126,6 +126,11 @@ def _answer(traces: list[str], question: "TraceQuestion", policies: "list[CacheP
         found = ask_engine(question.encoded(files.places), files, progress.update)
     if found.curve is None or not found.curve.served:
         raise RunError("assay-engine gave no curve; is it the assay-engine of this assay?")
+    if found.curve.rate < 1 and found.curve.sampled_keys < LEAST_SAMPLED:
+        raise InputError(
+            f"--rate {question.rate}: the sample has {found.curve.sampled_keys} blocks, fewer than {LEAST_SAMPLED}, which is"
+            " no answer; take a larger share"
+        )
     answer = WorkingSet(question, found, found.curve, None)
     if not policies:
         return answer

@@ -11,6 +11,8 @@ ROWS: Final = 12
 """Sizes of a table where none are asked for."""
 POLICY_KEYS: Final = 16_384
 """Blocks that are simulated where there are more."""
+LEAST_SAMPLED: Final = 64
+"""Blocks of a sample, below which there is no answer."""
 LEAST_ALIKE: Final = 0.5
 """Share of the accesses that two periods have in common, below which the second is unlike the first."""
 
