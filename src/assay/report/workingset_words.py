@@ -24,7 +24,7 @@ def trace_lines(answer: WorkingSet) -> Iterator[str]:
     yield (
         f"Trace: {requests:,} requests of {format_names([one.name for one in found.traces])} ({formats}){devices}{lasted}."
     )
-    written = f", {format_bytes(totals.write_bytes)} written" if totals.write_bytes else ""
+    written = f", {format_bytes(totals.written_bytes)} written" if totals.written_bytes else ""
     yield (
         f"Requests: {format_share(totals.reads / requests)} reads, {format_share(totals.writes / requests)} writes;"
         f" {format_bytes(totals.read_bytes)} read{written}."

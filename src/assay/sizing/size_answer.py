@@ -27,14 +27,14 @@ class CapturedLoad:
         total: All devices together.
         demand: Its IOPS, summed up.
         held: That the captured system held it back; None: not as far as can be seen.
-        write_bytes: Mean size of a write while the load is sustained; None where it is not known.
+        mean_written_bytes: Mean size of a write while the load is sustained; None where it is not known.
         request_bytes: Mean size of a request then; likewise.
     """
 
     total: TotalLoad
     demand: Demand
     held: HeldBack | None
-    write_bytes: float | None
+    mean_written_bytes: float | None
     request_bytes: float | None
 
 
@@ -177,9 +177,9 @@ def _mean_bytes(total: TotalLoad, where: BoolArray, rate: str, moved: str) -> fl
 def _cache_bytes(load: LoadOfToday, changes: Changes) -> float | None:
     """Give the most that waits when writes come as captured, with the growth, and disks take what they are sized for."""
     captured = load.captured
-    if captured is None or captured.write_bytes is None:
+    if captured is None or captured.mean_written_bytes is None:
         return None
     total = captured.total
     grown = float((1 + changes.growth_per_year) ** changes.years)
     drained = load.iops * grown * load.write_share
-    return largest_backlog(total.columns["write_iops"] * grown, drained, total.step_s) * captured.write_bytes
+    return largest_backlog(total.columns["write_iops"] * grown, drained, total.step_s) * captured.mean_written_bytes

@@ -62,7 +62,7 @@ def _captured(captured: CapturedLoad) -> dict[str, Any]:
             }
             for spike in demand.spikes
         ],
-        "mean_write_bytes": captured.write_bytes,
+        "mean_write_bytes": captured.mean_written_bytes,
         "mean_request_bytes": captured.request_bytes,
         "held_back": None
         if held is None

@@ -23,7 +23,7 @@ class TraceTotals(msgspec.Struct, frozen=True):
     reads: int
     writes: int
     read_bytes: int
-    write_bytes: int
+    written_bytes: int = msgspec.field(name="write_bytes")
     read_blocks: int
     write_blocks: int
     begin_ns: int

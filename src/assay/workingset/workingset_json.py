@@ -27,7 +27,7 @@ def to_json(answer: WorkingSet, notes: tuple[str, ...]) -> str:
         "reads": totals.reads,
         "writes": totals.writes,
         "read_bytes": totals.read_bytes,
-        "write_bytes": totals.write_bytes,
+        "write_bytes": totals.written_bytes,
         "reads_only": answer.question.reads_only,
         "block_bytes": block,
         "read_blocks": totals.read_blocks,
