@@ -1,6 +1,6 @@
 """How the tests run: three lanes, three outcomes, and gated skips.
 
-`lanes.py` decides what runs in parallel, in threes and alone. `outcomes.py` separates a wrong result from a disturbed test.
+`lanes.py` decides what runs in parallel, in pairs and alone. `outcomes.py` separates a wrong result from a disturbed test.
 `skips.py` turns a skip that CI does not expect into a failure. `durations.py` records what each test takes.
 `tests/conftest.py` registers these as pytest plugins; `python -m suite` (`__main__.py`) is `make test`. `prove.py` runs
 everything at its full count (`make prove`).

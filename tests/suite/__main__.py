@@ -26,7 +26,7 @@ GROUPED = ("--dist", "loadgroup", "--no-loadscope-reorder")
 PARTS: dict[str, Sequence[str]] = {
     "cargo test": ("cargo", "test", "--locked"),
     "parallel lane": (*PYTEST, "--lane", "parallel", "-n", "auto", *GROUPED),
-    "held lane": (*PYTEST, "--lane", "held", "-n", "3", *GROUPED),
+    "held lane": (*PYTEST, "--lane", "held", "-n", "2", *GROUPED),
     "quiet lane": (*PYTEST, "--lane", "quiet"),
 }
 SLOWEST = 20

@@ -1,9 +1,9 @@
-"""Split the tests into three lanes: most run in parallel; those that need a quiet machine afterwards, in threes or alone.
+"""Split the tests into three lanes: most run in parallel; those that need a quiet machine run afterwards, in pairs or alone.
 
 A test with the marker `quiet` holds a measurement against a known truth in real time: a throttled device, a planted delay,
 a share of a CPU. One that also has the marker `held` measures what a device of its own is held to, far below what a CPU
-can do, and waits most of the time: three of them run at once. `make test` runs `--lane parallel` on several workers, then
-`--lane held` on three, then `--lane quiet` in one process, which also decides what failed beside another test.
+can do, and waits most of the time: two of them run at once. `make test` runs `--lane parallel` on several workers, then
+`--lane held` on two, then `--lane quiet` in one process, which also decides what failed beside another test.
 
 In the first two lanes, tests that share state run on one worker, one after another: the tests of a file that has fixtures of
 module scope, all tests of a file of `tests/unit`, and tests with the same `xdist_group` (state of the whole machine).
