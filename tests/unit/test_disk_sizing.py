@@ -1,6 +1,8 @@
 """How many disks: the published sizing, closed forms of queues and RAID, and days of known shape."""
 
 import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -14,12 +16,16 @@ from assay.sizing.constrained import held_back
 from assay.sizing.demand import demand_of
 from assay.sizing.disks import parse_disk
 from assay.sizing.kinds import kinds_of
-from assay.sizing.measured_disk import MeasuredDisk, MeasuredRate
+from assay.sizing.measured_disk import MeasuredDisk, MeasuredRate, measured_disk
 from assay.sizing.need import Changes, front_end
 from assay.sizing.policy import HALF_HOUR, Policy, target_of
 from assay.sizing.queueing import rate_at, response_s, service_time_s
 from assay.sizing.raid import Requests, parse_raid
 from assay.sizing.stated_share import parse_share
+from assay.verdicts import ServedBy
+
+if TYPE_CHECKING:
+    from assay.results import Document
 
 DAY_MIN = 1440
 PUBLISHED = Requests(2500.0, 500.0)
@@ -153,6 +159,57 @@ def test_a_measured_disk_does_what_was_measured_within_the_latency() -> None:
     assert ssd.least_disks(Requests(80_000, 0), 10e-3) == pytest.approx(1)
     assert ssd.least_disks(Requests(1, 0), 0.05e-3) == math.inf
     assert ssd.utilisation(Requests(40_000, 0), 1) == pytest.approx(0.5)
+
+
+def test_what_a_run_did_not_measure_is_not_sized_by_it() -> None:
+    reads_alone = MeasuredDisk("ssd", "", (MeasuredRate("a", 10_000, 0.1e-3),), ())
+
+    assert reads_alone.least_disks(Requests(5000, 0), 1e-3) == pytest.approx(0.5)
+    with pytest.raises(InputError, match="no trusted random writes"):
+        reads_alone.least_disks(Requests(5000, 1), 1e-3)
+
+
+def result(
+    label: str, operation: str, iops: float, *, trusted: bool = True, served: ServedBy = ServedBy.STORAGE
+) -> SimpleNamespace:
+    latency = SimpleNamespace(mean=1e9 / iops)
+    return SimpleNamespace(
+        label=label,
+        operation=operation,
+        iops=iops,
+        ops=10,
+        bytes=40960,
+        trusted=trusted,
+        measures=served,
+        latency_ns=latency,
+    )
+
+
+QUICK = SimpleNamespace(
+    run=SimpleNamespace(id="r"),
+    results=[
+        result("random-read-1/read", "read", 10_000),
+        result("random-read-32/read", "read", 60_000, trusted=False),
+        result("random-hot/read", "read", 900_000, served=ServedBy.PAGE_CACHE),
+        result("other/read", "read", 50_000),
+        result("sync-write/write", "write", 5000),
+    ],
+)
+"""As of a quick run: one result is not trusted, one is of memory, one is perhaps not at random."""
+
+
+def test_of_a_run_trusted_random_results_of_storage_count_or_those_that_are_named() -> None:
+    document = cast("Document", QUICK)
+
+    found = measured_disk("ssd", document, ())
+    assert [(one.label, one.per_s) for one in (*found.reads, *found.writes)] == [
+        ("random-read-1/read", 10_000),
+        ("sync-write/write", 5000),
+    ]
+    assert [one.label for one in measured_disk("ssd", document, ("other/read",)).reads] == ["other/read"]
+    for labels, said in ((("random-read-32/read",), "not to be trusted"), (("missing",), "has no result")):
+        with pytest.raises(InputError, match=said):
+            measured_disk("ssd", document, labels)
 
 
 def kinds(

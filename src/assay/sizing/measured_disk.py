@@ -7,11 +7,15 @@ guessed. Reads and writes together take their shares of the storage's time: read
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from assay.errors import InputError
 from assay.results import STREAMING_BYTES_PER_OP, Document, Result
 from assay.sizing.raid import Requests
 from assay.units import format_bytes, format_names, format_number, format_seconds
+
+_DURABLE_WRITES: Final = "sync-write/write"
+"""The random writes of `assay quick`."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,11 @@ class MeasuredDisk:
     writes: tuple[MeasuredRate, ...]
 
     def least_disks(self, requests: Requests, latency_s: float) -> float:
-        """Give how many keep the mean latency of each kind of request at `latency_s`, as a fraction."""
+        """Give how many keep the mean latency of each kind of request at `latency_s`, as a fraction.
+
+        Raises:
+            InputError: There are requests of a kind that was not measured.
+        """
         return self._share(requests, latency_s)
 
     def utilisation(self, requests: Requests, disks: int) -> float:
@@ -46,7 +54,15 @@ class MeasuredDisk:
 
     def _share(self, requests: Requests, latency_s: float) -> float:
         share = 0.0
-        for rate, measured in ((requests.reads_per_s, self.reads), (requests.writes_per_s, self.writes)):
+        for rate, measured, what in (
+            (requests.reads_per_s, self.reads, "reads"),
+            (requests.writes_per_s, self.writes, "writes"),
+        ):
+            if rate > 0 and not measured:
+                raise InputError(
+                    f"--disk {self.name}: there are {what} to be sized for, and its run has no trusted random {what} from"
+                    f" storage; name a result of them, as in {self.name}=run:RUN:LABEL,LABEL"
+                )
             within = [one.per_s for one in measured if one.latency_s <= latency_s]
             if rate > 0:
                 share += rate / max(within) if within else math.inf
@@ -89,7 +105,8 @@ def measured_disk(name: str, document: Document, labels: Sequence[str]) -> Measu
 
 def _is_random(result: Result) -> bool:
     is_small = bool(result.ops and result.bytes and result.bytes / result.ops < STREAMING_BYTES_PER_OP)
-    return is_small and result.trusted and result.measures.is_past_memory and "random" in result.label
+    is_at_random = "random" in result.label or result.label == _DURABLE_WRITES
+    return is_small and is_at_random and result.trusted and result.measures.is_past_memory
 
 
 def _rates(chosen: Sequence[Result], operation: str) -> Iterator[MeasuredRate]:
