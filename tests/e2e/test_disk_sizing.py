@@ -76,6 +76,7 @@ def test_a_written_table_is_a_capture_and_two_hosts_are_added_up(assay: Assay, t
         (("missing",), "there is no file"),
         (("--iops", "3000"), "--writes"),
         (("--iops", "3000", "--writes", "20%", "--raid", "7"), "--raid '7'"),
+        (("--iops", "3000", "--writes", "20%", "--disks-now", "24"), "--disks-now is for captures"),
         (("--iops", "3000", "--writes", "20%", "--disk", "ssd"), "--disk 'ssd'"),
         (("--iops", "3000", "--writes", "20%", "--disk", "ssd=run:last"), "there is no run"),
         (("--iops", "3000", "--writes", "20%", "--capacity", "1TiB"), "--disk-size"),

@@ -68,7 +68,7 @@ def test_a_host_without_samples_is_a_gap_and_an_idle_device_is_none() -> None:
     )
 
     assert np.array_equal(total.columns["iops"], [157, 150, np.nan, np.nan, 150, 157], equal_nan=True)
-    assert total.notes == ("1 gap without samples of some host, 0 min in all, are left out",)
+    assert total.notes == ("1 gap without samples of some host is left out: 0.333 min in all",)
 
 
 def test_latencies_are_averaged_over_requests() -> None:

@@ -89,7 +89,7 @@ enum Line<'a> {
         summary: &'a Summary,
         sampled_by_number: Vec<&'a Sample>,
         sampled_by_bytes: Vec<&'a Sample>,
-        /// A file of the sample by bytes stands for so many, where it has fewer.
+        /// The bytes that a smaller file of the sample by bytes represents.
         sample_threshold_bytes: f64,
         state: Option<&'a State>,
     },

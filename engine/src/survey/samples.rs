@@ -71,7 +71,7 @@ pub fn key_by_bytes(random: u64, bytes: u64) -> u64 {
     (uniform / bytes as f64).to_bits()
 }
 
-/// The size that a smaller file stands for in a sample by bytes: 1 / bar; 0 where all files are in it.
+/// The bytes that a smaller file represents in a sample by bytes: 1 / bar; 0 where all files are in it.
 pub fn threshold_bytes(samples: &Samples) -> f64 {
     if samples.bar() == u64::MAX { 0.0 } else { 1.0 / f64::from_bits(samples.bar()) }
 }

@@ -40,7 +40,7 @@ struct Spread {
     /// Different values that were met; of a histogram, its buckets.
     distinct: usize,
     mean: Option<f64>,
-    /// Of all values: percentage, and the smallest value that so many are not above.
+    /// Percentiles: the percentage, and the smallest value that at least so many values do not exceed.
     by_number: Vec<(f64, u64)>,
     /// Likewise, each value weighing what it is.
     by_sum: Vec<(f64, u64)>,

@@ -266,7 +266,7 @@ impl CurveBuilder {
 /// A use of a block that is in the sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Use {
-    /// Uses that it stands for.
+    /// Uses that it represents.
     pub weight: f64,
     /// Other blocks used since its last use; None if this is its first.
     pub others: Option<u64>,

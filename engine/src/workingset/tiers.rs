@@ -85,7 +85,7 @@ impl TierCounts {
         Self { question, origin_ns, periods: Vec::new(), extents: 0, ends: HashMap::new() }
     }
 
-    /// A request; times never go back.
+    /// A request; times do not decrease.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ impl WorkingSets {
         Self { of: SECONDS.map(|seconds| Windows { seconds, used: Vec::new() }), origin_ns }
     }
 
-    /// A block is used, which stands for `weight` blocks; times never go back.
+    /// A block is used, which represents `weight` blocks; times do not decrease.
     #[inline]
     pub fn add(&mut self, before_ns: Option<u64>, time_ns: u64, weight: f64) {
         let now = time_ns.saturating_sub(self.origin_ns);

@@ -49,7 +49,7 @@ class Clock:
         return self._in_order(dt.datetime.combine(self.day(date_text), parse_time(time_text)), _zone_of(zone))
 
     def read_time(self, day: dt.date, text: str) -> float:
-        """Read a time of a day that stands elsewhere, such as in the head of the file."""
+        """Read a time of a day whose date is elsewhere, such as in the head of the file."""
         return self._in_order(dt.datetime.combine(day, parse_time(text)), None)
 
     def day(self, text: str) -> dt.date:

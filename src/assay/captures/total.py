@@ -165,5 +165,7 @@ def _gaps(covered: BoolArray, step_s: float) -> tuple[str, ...]:
         return ()
     changes = int(np.count_nonzero(np.diff(np.concatenate([[True], covered]).astype(np.int8)) < 0))
     missing_s = float(np.count_nonzero(~covered)) * step_s
-    name = "gap" if changes == 1 else "gaps"
-    return (f"{changes} {name} without samples of some host, {missing_s / 60:.0f} min in all, are left out",)
+    gaps = (
+        "1 gap without samples of some host is" if changes == 1 else f"{changes} gaps without samples of some host are"
+    )
+    return (f"{gaps} left out: {missing_s / 60:.3g} min in all",)

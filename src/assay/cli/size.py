@@ -112,6 +112,14 @@ def size(
 
     if bool(files) == (iops is not None):
         raise InputError("give captures of the load, or its rate with --iops" + (", not both" if files else ""))
+    if iops is not None:
+        of_captures: dict[str, object] = {
+            "--only": only, "--format": format_, "--timezone": timezone, "--date-order": date_order, "--begin": begin,
+            "--interval": interval, "--host": host, "--columns": columns, "--disks-now": disks_now,
+            "--policy": policy != "steady", "--spike": spike != "5min",
+        }  # fmt: skip
+        if unused := [name for name, value in of_captures.items() if value]:
+            raise InputError(f"{unused[0]} is for captures; leave it out with --iops")
     if output is not None:
         _check_output(output)
     captured = capture_options.asked_of(timezone, date_order, begin, interval, host, columns)

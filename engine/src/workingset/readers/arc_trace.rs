@@ -1,6 +1,6 @@
 //! Traces of the authors of ARC (Megiddo and Modha, FAST '03): first block, blocks, ignored, number of the request.
 //!
-//! Blocks have 512 bytes. There are no times, and no writes that could be told from reads.
+//! Blocks have 512 bytes. There are no times, and reads and writes look the same.
 
 use super::fields::{expected, length, whole, words};
 use super::{Devices, Epoch, LineFormat, Meaning, TraceError, TraceRequest};

@@ -1,7 +1,7 @@
 //! libCacheSim's oracleGeneral: records of 24 bytes: time in seconds (4), object (8), its size (4), next use (8).
 //!
-//! An object is a number, and neither a place nor a range: each is one block. There are no writes that could be told
-//! apart.
+//! An object is a number, and neither a place nor a range: each is one block. Reads and writes look
+//! the same.
 
 use super::records::{RecordFormat, RecordReader, u32_at, u64_at};
 use super::{Devices, Epoch, Meaning, TraceBytes, TraceError, TraceRequest};
