@@ -133,6 +133,16 @@ def test_a_request_is_counted_at_one_layer() -> None:
     assert counted(*MACHINE) == ["a/sda"]
     assert counted(*MACHINE, ("b", "vmhba0", Layer.ADAPTER), ("b", "vm1", Layer.VIRTUAL_DISK)) == ["a/sda", "b/vmhba0"]
     assert counted(("c", "tank", Layer.POOL), ("c", "all", Layer.SYSTEM)) == ["c/tank"]
+    # The disks of a pool have its mirrors and parity.
+    assert counted(("c", "tank", Layer.POOL), ("c", "sda", DISK), ("c", "sdb", DISK)) == ["c/tank"]
+
+
+def test_the_disks_of_an_md_raid_are_named_as_having_its_parity() -> None:
+    rows = [("a", name, layer, sample(10, 10, 1)) for name, layer in (("sda", DISK), ("md0", Layer.MAPPED))]
+
+    (note,) = select(table(*rows)).notes
+
+    assert "--only 'md*'" in note
 
 
 def test_the_user_chooses_otherwise() -> None:

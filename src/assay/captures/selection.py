@@ -16,9 +16,9 @@ from assay.captures.samples import Layer
 from assay.errors import InputError
 
 _PREFERRED: Final = (
+    Layer.POOL,
     Layer.DISK,
     Layer.ADAPTER,
-    Layer.POOL,
     Layer.VIRTUAL_DISK,
     Layer.MOUNT,
     Layer.MAPPED,
@@ -26,7 +26,8 @@ _PREFERRED: Final = (
     Layer.PARTITION,
     Layer.MEMORY,
 )
-"""The first that a host has is taken. A virtual disk comes before what only sums a host up."""
+"""The first that a host has is taken. The disks of a pool have what its RAID level adds to the requests of the host, so the
+pool is before them; a virtual disk is before what only sums a host up."""
 _MOST_NAMED: Final = 4
 
 
@@ -115,5 +116,9 @@ def _left_out(known: Sequence[_Device], chosen: Sequence[_Device]) -> tuple[str,
             if layer == Layer.MEMORY
             else f"requests to it are counted at the {' and '.join(layers)}"
         )
+        if layer == Layer.MAPPED and any(name.startswith("md") for name in names):
+            why += (
+                "; the disks of an md RAID have its parity and mirrors, too: --only 'md*' counts what was asked of it"
+            )
         notes.append(f"{layer} {named}: left out, {why} (--only)")
     return tuple(notes)
